@@ -1,0 +1,86 @@
+# Works on a machine that has python3 (3.11 or newer), make and a package index: `make demo`, `make test`.
+#
+# Each `.venv/.stamp-*` records one installation and depends on pyproject.toml, so re-runs are quick and a
+# changed dependency is installed. Choose another interpreter with `make PYTHON=python3.13 …` (after
+# `make clean`), other pytest options with `make test PYTEST_ARGS="-k store"`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+# The CPU is always there; set JAX_PLATFORMS to use another backend.
+JAX_PLATFORMS ?= cpu
+export JAX_PLATFORMS
+
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest
+LINTED := src tests benchmarks noxfile.py $(wildcard examples)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint pytest bench docs clean
+
+help:
+	@echo "make demo    see three questions answered by jax.jit and by freshjit"
+	@echo "make test    ruff, pyright, pytest, doctests, and the tracer-leak job"
+	@echo "make lint    ruff and pyright only"
+	@echo "make pytest  pytest, doctests and the tracer-leak job only"
+	@echo "make bench   the benchmarks (some minutes)"
+	@echo "make docs    the documentation, into site/"
+	@echo "make clean   remove $(VENV) and everything generated"
+
+demo: $(VENV)/.stamp-base
+	$(BIN)/freshjit demo
+
+test: lint pytest
+
+lint: $(VENV)/.stamp-test
+	$(BIN)/ruff check $(LINTED)
+	$(BIN)/ruff format --check $(LINTED)
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+pytest: $(VENV)/.stamp-test
+	$(PYTEST) -n $(WORKERS) tests $(PYTEST_ARGS)
+	$(PYTEST) --doctest-modules src
+	JAX_CHECK_TRACER_LEAKS=1 $(PYTEST) -n $(WORKERS) -m leaks tests
+
+bench: $(VENV)/.stamp-bench
+	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+docs: $(VENV)/.stamp-docs
+	$(BIN)/mkdocs build --strict
+
+clean:
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- installation -----------------------------------------------------------------------------------
+
+# Some systems split the `venv` module off python3; virtualenv, if present, does as well.
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "freshjit needs Python 3.11 or newer: make PYTHON=python3.11 …"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || $(PYTHON) -m virtualenv $(VENV) \
+		|| { rm -rf $(VENV); echo "$(PYTHON) can make no virtual environment: install its venv module"; exit 1; }
+	@touch $@
+
+$(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing freshjit into $(VENV)"
+	@$(PIP_INSTALL) --editable .
+	@touch $@
+
+$(VENV)/.stamp-test: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing freshjit, its tests' libraries and the linters into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[test,lint]'
+	@touch $@ $(VENV)/.stamp-base
+
+$(VENV)/.stamp-bench: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing freshjit and the benchmarks' contenders into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.stamp-docs: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing the documentation's tools into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[docs]'
+	@touch $@

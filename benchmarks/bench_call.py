@@ -1,0 +1,119 @@
+"""A call whose program is compiled already, against what people write or use today.
+
+The yardstick is the functional `jax.jit` function one would write by hand: all state passed in as a pytree,
+what is written passed out and put back by the caller.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+import freshjit
+from benchmarks._measure import compare
+from benchmarks._report import Row, attempt, ratio_row
+
+TITLE = "One call, compiled already"
+
+FUNCTIONAL_GOAL = 1.05
+EQUINOX_GOAL = 0.4
+NNX_GOAL = 0.05
+
+Params = list[dict[str, jax.Array]]
+
+
+class Layer:
+    """Two small arrays: the maths should cost nothing beside the call."""
+
+    def __init__(self) -> None:
+        self.w = jnp.full(8, 0.5)
+        self.b = jnp.full(8, 0.25)
+
+
+class Model:
+    """State as people hold it: objects in a list in an object."""
+
+    def __init__(self, arrays: int) -> None:
+        self.layers = [Layer() for _ in range(arrays // 2)]
+
+    def read(self, x: jax.Array) -> jax.Array:
+        """Reads every array, writes none."""
+        for layer in self.layers:
+            x = x * layer.w + layer.b
+        return x
+
+    def write(self, x: jax.Array) -> jax.Array:
+        """Reads every array and writes one."""
+        out = self.read(x)
+        first = self.layers[0]
+        first.b = 1.0 - first.b
+        return out
+
+    def params(self) -> Params:
+        """The same leaves, for the functional version."""
+        return [{"w": layer.w, "b": layer.b} for layer in self.layers]
+
+
+@jax.jit
+def functional_read(params: Params, x: jax.Array) -> jax.Array:
+    """`Model.read` by hand."""
+    return _forward(params, x)
+
+
+@jax.jit
+def functional_write(params: Params, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`Model.write` by hand: the written array comes out beside the result."""
+    return _forward(params, x), 1.0 - params[0]["b"]
+
+
+def rows(quick: bool) -> Iterator[Row]:
+    """All measurements, one by one."""
+    for arrays in (2, 20) if quick else (2, 20, 200, 2000):
+        for name, measure in (("read only", _read_only), ("one written", _one_written)):
+            what = f"functional jax.jit, {arrays} arrays, {name}"
+            yield attempt(what, partial(measure, what, arrays))
+    for depth in (2,) if quick else (2, 20):
+        for name, measure in (("equinox.filter_jit", _equinox), ("flax.nnx.jit", _nnx)):
+            what = f"{name}, an MLP of {2 * (depth + 1)} arrays"
+            yield attempt(what, partial(measure, what, depth))
+
+
+def _forward(params: Params, x: jax.Array) -> jax.Array:
+    for layer in params:
+        x = x * layer["w"] + layer["b"]
+    return x
+
+
+def _read_only(what: str, arrays: int) -> Row:
+    model, x = Model(arrays), jnp.ones(8)
+    jitted, params = freshjit.jit(model.read), model.params()
+    return ratio_row(what, compare(lambda: jitted(x), lambda: functional_read(params, x)), FUNCTIONAL_GOAL)
+
+
+def _one_written(what: str, arrays: int) -> Row:
+    model, x = Model(arrays), jnp.ones(8)
+    jitted, params = freshjit.jit(model.write), model.params()
+
+    def by_hand() -> jax.Array:
+        out, params[0]["b"] = functional_write(params, x)
+        return out
+
+    return ratio_row(what, compare(lambda: jitted(x), by_hand), FUNCTIONAL_GOAL)
+
+
+def _equinox(what: str, depth: int) -> Row:
+    model, x = eqx.nn.MLP(8, 8, 8, depth, key=jax.random.key(0)), jnp.ones(8)
+    ours = freshjit.jit(lambda x: model(x))
+    theirs = eqx.filter_jit(lambda model, x: model(x))
+    return ratio_row(what, compare(lambda: ours(x), lambda: theirs(model, x)), EQUINOX_GOAL)
+
+
+def _nnx(what: str, depth: int) -> Row:
+    rngs, x = nnx.Rngs(0), jnp.ones(8)
+    model = nnx.Sequential(*(nnx.Linear(8, 8, rngs=rngs) for _ in range(depth + 1)))
+    ours = freshjit.jit(lambda x: model(x))
+    theirs = nnx.jit(lambda model, x: model(x))
+    return ratio_row(what, compare(lambda: ours(x), lambda: theirs(model, x)), NNX_GOAL)

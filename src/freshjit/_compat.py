@@ -1,0 +1,233 @@
+"""The only module that touches JAX internals; each use says why public API does not do.
+
+* ``Recorder``: captured arrays become inputs of the jaxpr under construction *while* the user's
+  function runs, so that the function runs once per compilation. Public API fixes the inputs of a
+  trace before it starts.
+* ``_SlotTracer``: a traced value that depends on captured arrays alone can still be asked for its
+  concrete value (``if self.flag:``), because the arrays are known. Public tracers always refuse.
+* ``eval_jaxpr``, ``trace_is_clean``, ``JitFunction``: small facts that JAX does not export.
+
+Tested by ``tests/test_compat.py`` against every supported JAX version.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import config as _config
+from jax._src import core as _core
+from jax._src import source_info_util as _source_info
+from jax._src import traceback_util as _traceback_util
+from jax._src.interpreters import partial_eval as _pe
+
+__all__ = [
+    "JitFunction",
+    "Recorder",
+    "Tracer",
+    "eval_jaxpr",
+    "as_numpy",
+    "hide_frames_of",
+    "is_extended_dtype",
+    "trace_context",
+    "trace_is_clean",
+]
+
+# Frames of files registered here are left out of filtered tracebacks, like JAX's own.
+hide_frames_of: Callable[[str], None] = _traceback_util.register_exclusion
+
+Tracer: type = cast(type, jax.core.Tracer)
+
+# jax.jit's result is a C++ object; its class is only reachable through an instance.
+JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]
+
+eval_jaxpr: Callable[..., list[Any]] = _core.eval_jaxpr
+
+
+def trace_is_clean() -> bool:
+    """Whether no JAX transform is active in this thread: arrays computed now are concrete."""
+    return _core.trace_ctx.is_top_level()
+
+
+def is_extended_dtype(dtype: Any) -> bool:
+    """Whether an array of this dtype has no NumPy form (typed PRNG keys, for one)."""
+    return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
+
+
+def _concretely(name: str) -> Callable[..., Any]:
+    """A method that answers from the concrete value if there is one, else as JAX does."""
+    parent = getattr(_pe.DynamicJaxprTracer, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        value = _concrete_value(self)
+        if value is None:
+            return parent(self, *args, **kwargs)
+        return getattr(value, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+class _SlotTracer(_pe.DynamicJaxprTracer):
+    """A tracer of the captured function's own trace; concrete on demand if no argument is involved."""
+
+    __slots__ = ()
+
+    __bool__ = _concretely("__bool__")
+    __int__ = _concretely("__int__")
+    __float__ = _concretely("__float__")
+    __complex__ = _concretely("__complex__")
+    __index__ = _concretely("__index__")
+    __hex__ = _concretely("__hex__")
+    __oct__ = _concretely("__oct__")
+    __array__ = _concretely("__array__")
+    tolist = _concretely("tolist")
+    tobytes = _concretely("tobytes")
+    devices = _concretely("devices")
+    is_deleted = _concretely("is_deleted")
+    addressable_data = _concretely("addressable_data")
+
+    def item(self, *args: Any) -> Any:
+        value = _concrete_value(self)
+        if value is None:
+            return super().__getattr__("item")(*args)
+        return value.item(*args)
+
+    def __format__(self, spec: str) -> str:
+        # An f-string shows the number in eager code; a bare tracer would show its type.
+        if self.ndim == 0 and (value := _concrete_value(self)) is not None:
+            return format(value, spec)
+        return object.__format__(self, spec)
+
+    def to_concrete_value(self) -> Any:
+        # JAX also asks out of curiosity (core.is_concrete) to take short cuts; an answer then would
+        # turn an input into a constant for nothing. Only a caller that *needs* the value gets it.
+        if sys._getframe(1).f_code is _core.concrete_or_error.__code__:  # pyright: ignore[reportPrivateUsage]
+            return _concrete_value(self)
+        return None
+
+
+class _SlotTrace(_pe.DynamicJaxprTrace):
+    """The trace that a Recorder has taken over: its new tracers are ``_SlotTracer``."""
+
+    __slots__ = ()
+
+    def var_to_tracer(self, var: Any, source_info: Any, parent: Any = None) -> Any:
+        if getattr(var.aval, "has_qdd", False):
+            return super().var_to_tracer(var, source_info, parent)
+        return _SlotTracer(self, var.aval, var, source_info, parent)
+
+
+class Recorder:
+    """Makes inputs of captured arrays, at the level of the trace that is current at construction.
+
+    Parameters:
+        on_concrete: called with each captured array whose concrete value the traced code needed.
+    """
+
+    def __init__(self, on_concrete: Callable[[Any], None]) -> None:
+        self._trace: Any = _core.trace_ctx.trace
+        if type(self._trace) is not _pe.DynamicJaxprTrace:
+            raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")
+        # The trace object was made by JAX; both classes have the same layout, so it can change class.
+        self._trace.__class__ = _SlotTrace
+        _recorders[id(self._trace)] = on_concrete
+
+    def close(self) -> None:
+        _recorders.pop(id(self._trace), None)
+        self._trace = None
+
+    def input(self, array: Any) -> Any:
+        """The tracer that stands for ``array``: the array will be among the jaxpr's constants."""
+        trace = self._trace
+        known = trace.frame.constid_to_tracer.get(id(array))
+        if known is not None:
+            return known
+        aval = jax.typeof(array)
+        var = trace.frame.newvar(aval)
+        tracer = _SlotTracer(trace, aval, var, _source_info.current())
+        trace.frame.constid_to_tracer[id(array)] = tracer
+        trace.frame.constvar_to_val[var] = array
+        return tracer
+
+    def is_input(self, tracer: Any) -> Any:
+        """The captured array that ``tracer`` stands for unchanged, or None."""
+        if not isinstance(tracer, _pe.DynamicJaxprTracer) or tracer._trace is not self._trace:
+            return None
+        return self._trace.frame.constvar_to_val.get(tracer.val) if _is_var(tracer.val) else None
+
+    def owns(self, tracer: Any) -> bool:
+        """Whether ``tracer`` belongs to this trace (and not to a transform inside it)."""
+        return isinstance(tracer, _pe.DynamicJaxprTracer) and tracer._trace is self._trace
+
+
+_recorders: dict[int, Callable[[Any], None]] = {}
+
+
+def _is_var(atom: Any) -> bool:
+    return isinstance(atom, _core.Var)
+
+
+def _concrete_value(tracer: Any) -> Any:
+    """The value of ``tracer`` if it follows from captured arrays alone, else None."""
+    frame = tracer._trace.frame
+    on_concrete = _recorders.get(id(tracer._trace))
+    if on_concrete is None:
+        return None
+    values: dict[int, Any] = {}
+    leaves: list[Any] = []
+    todo: list[Any] = [tracer]
+    while todo:  # depth first, without recursion: programs can be thousands of operations long
+        this = todo[-1]
+        if id(this) in values:
+            todo.pop()
+            continue
+        if not _is_var(this.val):
+            values[id(this)] = this.val.val
+            continue
+        const = frame.constvar_to_val.get(this.val)
+        if const is not None:
+            if isinstance(const, _core.Tracer):
+                return None
+            leaves.append(const)
+            values[id(this)] = const
+            continue
+        equation = this.parent
+        if equation is None or equation.effects:
+            return None
+        missing = [t for t in equation.in_tracers if id(t) not in values]
+        if missing:
+            todo.extend(missing)
+            continue
+        outputs = _evaluate(equation, [values[id(t)] for t in equation.in_tracers])
+        if outputs is None:
+            return None
+        values[id(this)] = outputs[equation.outvars.index(this.val)]
+    for leaf in leaves:
+        on_concrete(leaf)
+    return values[id(tracer)]
+
+
+def _evaluate(equation: Any, inputs: Sequence[Any]) -> list[Any] | None:
+    with jax.ensure_compile_time_eval(), suppress(jax.errors.ConcretizationTypeError):
+        params = equation.primitive.get_bind_params(equation.params)
+        result = equation.primitive.bind(*inputs, **params)
+        return list(result) if equation.primitive.multiple_results else [result]
+    return None
+
+
+def as_numpy(array: Any) -> np.ndarray[Any, Any]:
+    """The contents of a concrete array as NumPy, typed PRNG keys by their bits."""
+    if is_extended_dtype(array.dtype):
+        array = jax.random.key_data(array)
+    return np.asarray(array)
+
+
+def trace_context() -> Any:
+    """The configuration that a trace depends on (x64, matmul precision, default device, mesh…)."""
+    return _config.trace_context()

@@ -1,0 +1,44 @@
+"""What freshjit raises and warns about: one base class and a few named kinds.
+
+Every message says what happened, names the path of the state concerned (``self.layers[1].w``) and
+the user's source line where one is known, and says what to do. JAX's own errors about arguments
+pass through unchanged.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CapturedNumpyWriteError",
+    "FreshjitError",
+    "FreshjitWarning",
+    "LeakedWriteError",
+    "StaleCompiledError",
+    "UnsupportedStateError",
+]
+
+
+class FreshjitError(Exception):
+    """Base class of every error raised by freshjit.
+
+    State is exactly as it was before the call whenever this is raised.
+    """
+
+
+class UnsupportedStateError(FreshjitError, TypeError):
+    """State of a kind that cannot be read or written under a trace (a generator, a coroutine…)."""
+
+
+class CapturedNumpyWriteError(FreshjitError, TypeError):
+    """A traced value was written into a NumPy array, which can only hold concrete numbers."""
+
+
+class LeakedWriteError(FreshjitError, RuntimeError):
+    """State was written under a foreign transform (``jax.grad``, ``jax.jit``…), which would leak a tracer."""
+
+
+class StaleCompiledError(FreshjitError, RuntimeError):
+    """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
+
+
+class FreshjitWarning(UserWarning):
+    """Something worth knowing that does not make a result wrong."""

@@ -1,0 +1,497 @@
+"""``jit``: a drop-in for ``jax.jit`` that is never stale. The decorator, its surface, and the hit path."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import types
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.aot import Lowered, Traced
+from freshjit.errors import FreshjitError, UnsupportedStateError
+from freshjit.programs.checks import device_copy
+from freshjit.programs.probe import Miss, generate
+from freshjit.programs.program import Program
+from freshjit.programs.store import Store, store_for
+from freshjit.state import recipes, views
+from freshjit.state.active import thread
+from freshjit.state.capture import Argument, Capture
+from freshjit.state.path import Path
+
+__all__ = ["FreshJit", "jit"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_compat.hide_frames_of(__file__)
+
+_UNSPECIFIED: Any = inspect.signature(jax.jit).parameters["in_shardings"].default
+
+
+class _Options:
+    """The parameters of ``jit``, checked, with names and numbers of arguments resolved."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        in_shardings: Any,
+        out_shardings: Any,
+        static_argnums: int | Sequence[int] | None,
+        static_argnames: str | Iterable[str] | None,
+        donate_argnums: int | Sequence[int] | None,
+        donate_argnames: str | Iterable[str] | None,
+        others: dict[str, Any],
+    ) -> None:
+        self.parameters = _parameters(function)
+        self.in_shardings, self.out_shardings = in_shardings, out_shardings
+        self.static = self._resolve(static_argnums, static_argnames, "static")
+        self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
+        self.others = others
+        self.given = {
+            "in_shardings": in_shardings,
+            "out_shardings": out_shardings,
+            "static_argnums": static_argnums,
+            "static_argnames": static_argnames,
+            "donate_argnums": donate_argnums,
+            "donate_argnames": donate_argnames,
+            **others,
+        }
+        self.key: Hashable = (
+            self.static,
+            self.donate,
+            _frozen(in_shardings),
+            _frozen(out_shardings),
+            tuple(sorted((k, _frozen(v)) for k, v in others.items())),
+        )
+
+    def _resolve(
+        self, numbers: int | Sequence[int] | None, names: str | Iterable[str] | None, what: str
+    ) -> frozenset[int | str]:
+        found: set[int | str] = set()
+        positional = [p.name for p in self.parameters if p.kind in _POSITIONAL]
+        for number in (numbers,) if isinstance(numbers, int) else (numbers or ()):
+            if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{what}_argnums must be ints, got {number!r}")
+            if number < 0 and positional:
+                number += len(positional)
+            found.add(number)
+            if number < len(positional):
+                found.add(positional[number])
+        for name in (names,) if isinstance(names, str) else (names or ()):
+            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{what}_argnames must be strings, got {name!r}")
+            has_keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in self.parameters)
+            if self.parameters and not has_keywords and name not in [p.name for p in self.parameters]:
+                raise ValueError(
+                    f"jit got {what}_argnames={name!r}, but the function has no parameter of that name; its "
+                    f"parameters are {', '.join(p.name for p in self.parameters)}."
+                )
+            found.add(name)
+            if name in positional:
+                found.add(positional.index(name))
+        return frozenset(found)
+
+
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _frozen(value: Any) -> Hashable:
+    """A hashable form of an option, by identity if it has none of its own."""
+    if isinstance(value, dict):
+        return tuple(sorted((str(k), _frozen(v)) for k, v in cast(dict[Any, Any], value).items()))
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, cast(Sequence[Any], value)))
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+class FreshJit(Generic[P, R]):
+    """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers."""
+
+    __freshjit_method__ = True
+
+    def __init__(self, function: Callable[P, R], options: _Options) -> None:
+        functools.update_wrapper(self, function, updated=())
+        if not hasattr(function, "__name__"):
+            self.__name__ = type(function).__name__
+        self._function = function
+        self._options = options
+        self._store = _store_of(function, options)
+
+    # The hit path: one look at this thread, then the first program's generated function.
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        if thread.capture is not None:
+            return thread.capture.enter(self._function)(*args, **kwargs)
+        try:
+            result = self._store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
+        except TypeError:
+            if self._plan_holds(args, kwargs):
+                raise
+            result = None
+            missed = True
+        else:
+            missed = type(result) is Miss
+        if missed:
+            return self._miss(args, kwargs)
+        return result
+
+    def _plan_holds(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a TypeError can be the user's own: the arguments are of the kinds compiled for."""
+        plans = {p.arguments for p in self._store.programs}
+        now = self._arguments(args, kwargs)
+        return any([(a.name, a.kind) for a in plan] == [(a.name, a.kind) for a in now] for plan in plans)
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if jax.config.jax_disable_jit:
+            return self._function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
+        store = self._store
+        with store.lock:
+            # Another thread may have compiled the same program while this one waited for the lock.
+            result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
+            if type(result) is not Miss:
+                return result
+            program = self._capture(args, kwargs)
+            store.add(program)
+            result = program.run(self._function, args, kwargs)
+        if type(result) is Miss:
+            guard = result.guard
+            what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
+            raise FreshjitError(
+                f"state read by {self.__name__} changes by itself: {what} was different directly after it "
+                "had been read. Reading it must give the same thing twice (a property or __getattr__ that "
+                "makes a new object each time is the usual reason)."
+            )
+        return result
+
+    def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
+        arguments = self._arguments(args, kwargs)
+        root = Path.root("fn", _root_label(self._function))
+        record = Capture(self._function, root).run(args, kwargs, arguments)
+        options = self._jax_options(arguments, record)
+        return Program(record, arguments, _signature(args, kwargs), self.__name__, options)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
+        """How each argument takes part in this call."""
+        static = self._options.static
+        names = [p.name for p in self._options.parameters if p.kind in _POSITIONAL]
+        plan: list[Argument] = []
+        for i, value in enumerate(args):
+            label = names[i] if i < len(names) else f"args[{i}]"
+            kind = "state" if i in static or not _is_jax_tree(value) else "traced"
+            plan.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
+        for name, value in kwargs.items():
+            kind = "state" if name in static or not _is_jax_tree(value) else "traced"
+            plan.append(Argument(name, kind, Path.root(f"kwargs[{name!r}]", name)))
+        return plan
+
+    def _jax_options(self, arguments: Sequence[Argument], record: Any) -> dict[str, Any]:
+        """The parameters for ``jax.jit`` of the pure function ``(slots, *traced) -> tuple``."""
+        options = self._options
+        traced = [a for a in arguments if a.kind == "traced"]
+        result: dict[str, Any] = dict(options.others)
+        donated = [i + 1 for i, a in enumerate(traced) if a.name in options.donate]
+        if donated:
+            result["donate_argnums"] = tuple(donated)
+        if options.in_shardings is not _UNSPECIFIED:
+            given = options.in_shardings
+            if isinstance(given, (tuple, list)):
+                positional = [a for a in arguments if isinstance(a.name, int)]
+                of = dict(zip([a.name for a in positional], cast(Sequence[Any], given), strict=False))
+                result["in_shardings"] = (None, *(of.get(a.name) for a in traced))
+            else:
+                result["in_shardings"] = (None, *(given for _ in traced))
+        if options.out_shardings is not _UNSPECIFIED:
+            result["out_shardings"] = record.spread_over_outputs(options.out_shardings)
+        return result
+
+    # -- the rest of jax.jit's surface ----------------------------------------------------------
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
+        """Lower for the given arguments and the present state, as ``jax.jit(f).lower``.
+
+        Arguments may be ``jax.ShapeDtypeStruct``. The result's ``compile()`` gives a function of the
+        same arguments that reads state at each call, and raises ``StaleCompiledError`` when a value
+        that the program depends on is no longer the same.
+        """
+        return self.trace(*args, **kwargs).lower()
+
+    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
+        """Trace for the given arguments and the present state, as ``jax.jit(f).trace``."""
+        program = self._capture(args, kwargs)
+        return Traced(program, self._function, *self._inputs(program, args, kwargs))
+
+    def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """Shapes and dtypes of the result, without compiling, as ``jax.jit(f).eval_shape``.
+
+        No state is written.
+        """
+        program = self._capture(args, kwargs)
+        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.jaxpr.out_avals]
+        dry = program.record.without_writes()
+        probe = generate(dry, program.arguments, lambda *_: avals, list(kwargs), len(args))
+        return probe.run(self._function, args, kwargs)
+
+    def clear_cache(self) -> None:
+        """Forget all programs of this function (and of functions made from the same code)."""
+        self._store.clear()
+
+    def _cache_size(self) -> int:
+        return len(self._store.programs)
+
+    def _inputs(
+        self, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The slots and the traced arguments of a call, without running it."""
+        taken: list[Any] = []
+
+        def take(slots: tuple[Any, ...], *traced: Any) -> Sequence[Any]:
+            taken.append((slots, traced))
+            return ()
+
+        dry = program.record.without_writes(recipes.Constant(None))
+        generate(dry, program.arguments, take, list(kwargs), len(args)).run(self._function, args, kwargs)
+        return taken[0] if taken else ((), ())
+
+    # -- being a function -----------------------------------------------------------------------
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> FreshJit[P, R]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., R]: ...
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<freshjit.jit of {self._function!r}>"
+
+    def __reduce__(self) -> Any:
+        return _again, (self._function, self._options.given)
+
+    def __copy__(self) -> FreshJit[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> FreshJit[P, R]:
+        return _again(copy.deepcopy(self._function, memo), self._options.given)
+
+
+def _again(function: Any, given: dict[str, Any]) -> Any:
+    return jit(function, **{k: v for k, v in given.items() if v is not _UNSPECIFIED})
+
+
+def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> Any:
+    """Inside a capture a jitted function is its body: what it reads and writes belongs to the outer call."""
+    capture.guard(path, "type", FreshJit)
+    function = value.__wrapped__
+    view = capture.view(function, path.to("attr", "__wrapped__", str(path)))
+    capture.alias_view(value, view, path)
+    return view
+
+
+views.register(FreshJit, _view_fresh_jit)
+
+
+def _store_of(function: Any, options: _Options) -> Store:
+    codes = tuple(_codes(function))
+    return store_for(codes, (type(function).__name__, options.key), getattr(function, "__name__", repr(function)))
+
+
+def _codes(function: Any) -> list[Any]:
+    """The code objects that identify a function, wrappers and transforms around it included."""
+    found: list[Any] = []
+    while function is not None and len(found) < 16:
+        if isinstance(function, FreshJit):
+            function = cast(Any, function.__wrapped__)
+        elif isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType):
+            function = function.__func__
+        elif isinstance(function, types.FunctionType):
+            found.append(function.__code__)
+            function = getattr(function, "__wrapped__", None)
+        elif hasattr(function, "__wrapped__"):
+            function = function.__wrapped__
+        else:
+            call = getattr(type(function), "__call__", None)
+            function = call if isinstance(call, (types.FunctionType, FreshJit)) else None
+            if function is None:
+                found.append(type(call) if call is not None else object)
+    return found
+
+
+def _root_label(function: Any) -> str:
+    if isinstance(function, (types.FunctionType, types.MethodType)):
+        return function.__name__
+    return "self" if not isinstance(function, type) else function.__name__
+
+
+def _is_jax_tree(value: Any) -> bool:
+    """Whether ``jax.jit`` would take this argument: an array, a number, or a pytree of such."""
+    kind = type(value)
+    if kind in (bool, int, float, complex) or isinstance(value, (jax.Array, np.generic)):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufcV" and kind is np.ndarray
+    leaves = jax.tree_util.tree_leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
+        return isinstance(value, _compat.Tracer) or hasattr(value, "__jax_array__") or kind in (
+            jax.ShapeDtypeStruct,
+        )
+    return all(map(_is_jax_tree, leaves))
+
+
+def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+    """What JAX's own cache distinguishes in the traced arguments, and the configuration."""
+    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    return tuple(map(_leaf_signature, leaves)), tree.num_nodes, _tree_key(tree), _compat.trace_context()
+
+
+def _tree_key(tree: Any) -> Hashable:
+    # Auxiliary data may hold the user's own unhashable objects: such trees are told apart by their form.
+    try:
+        hash(tree)
+    except (TypeError, ValueError):
+        return str(tree.num_leaves)
+    return tree
+
+
+def _leaf_signature(leaf: Any) -> Hashable:
+    aval = getattr(leaf, "aval", None)
+    if aval is not None:
+        return aval
+    if isinstance(leaf, (np.ndarray, np.generic, jax.ShapeDtypeStruct)):
+        return leaf.shape, leaf.dtype
+    return type(leaf)
+
+
+@overload
+def jit(fun: Callable[P, R], /, **options: Any) -> FreshJit[P, R]: ...
+@overload
+def jit(**options: Any) -> Callable[[Callable[P, R]], FreshJit[P, R]]: ...
+def jit(
+    fun: Any = None,
+    /,
+    *,
+    in_shardings: Any = _UNSPECIFIED,
+    out_shardings: Any = _UNSPECIFIED,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: Any = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile a function with JAX so that it always does what the plain function would do now.
+
+    ``jit`` is a drop-in for ``jax.jit``. What the function reads beside its arguments (attributes,
+    closure variables, globals, items of containers, NumPy arrays) is read anew at each call: arrays
+    become inputs of the compiled program, Python values decide which program is used. What it
+    writes is written back after the call, all or nothing.
+
+    Parameters:
+        fun: the function: a plain function, method, lambda, ``functools.partial``, callable object,
+            classmethod, staticmethod or property. Leave it out to use ``jit(...)`` as a decorator.
+        in_shardings, out_shardings, donate_argnums, donate_argnames, keep_unused, device, backend,
+            inline, compiler_options: as for ``jax.jit``. They concern the arguments and the result;
+            captured state keeps the sharding it has.
+        static_argnums, static_argnames: arguments that are Python values rather than arrays. They
+            need not be hashable; objects among them are read like captured state. Strings, plain
+            objects and callables are static by themselves.
+
+    Returns:
+        A function with the same parameters and the methods of ``jax.jit``'s result (``lower``,
+        ``trace``, ``eval_shape``, ``clear_cache``).
+
+    Raises:
+        FreshjitError: on call, if some state can be neither read nor written under a trace. State is
+            then as it was before the call.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from freshjit import jit
+        >>> class Scale:
+        ...     def __init__(self):
+        ...         self.x, self.mul = jnp.float32(2.0), True
+        ...
+        ...     @jit
+        ...     def calc(self, y):
+        ...         return self.x * y if self.mul else y
+        >>> scale = Scale()
+        >>> float(scale.calc(3.0))
+        6.0
+        >>> scale.mul = False
+        >>> float(scale.calc(3.0))
+        3.0
+    """
+    parameters: dict[str, Any] = {
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
+        "static_argnums": static_argnums,
+        "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums,
+        "donate_argnames": donate_argnames,
+    }
+    others: dict[str, Any] = {}
+    if keep_unused:
+        others["keep_unused"] = keep_unused
+    if device is not None:
+        others["device"] = device
+    if backend is not None:
+        others["backend"] = backend
+    if inline:
+        others["inline"] = inline
+    if compiler_options is not None:
+        others["compiler_options"] = compiler_options
+    if fun is None:
+        return lambda function: jit(function, **parameters, **others)
+    if isinstance(fun, (classmethod, staticmethod)):
+        return type(fun)(jit(fun.__func__, **parameters, **others))
+    if isinstance(fun, property):
+        getter = None if fun.fget is None else jit(fun.fget, **parameters, **others)
+        return property(getter, fun.fset, fun.fdel, fun.__doc__)
+    if not callable(fun):
+        raise TypeError(f"jit expects a callable, got {fun!r}")
+    _refuse_generators(fun)
+    if isinstance(fun, FreshJit) and not others and _all_default(parameters):
+        return cast(Any, fun)
+    return FreshJit(fun, _Options(fun, **parameters, others=others))
+
+
+def _all_default(parameters: dict[str, Any]) -> bool:
+    return all(v is None or v is _UNSPECIFIED for v in parameters.values())
+
+
+def _refuse_generators(fun: Any) -> None:
+    kinds = {
+        "a generator function": inspect.isgeneratorfunction,
+        "a coroutine function": inspect.iscoroutinefunction,
+        "an asynchronous generator function": inspect.isasyncgenfunction,
+    }
+    for what, test in kinds.items():
+        if test(fun):
+            raise UnsupportedStateError(
+                f"{getattr(fun, '__qualname__', fun)} is {what}: its body runs after the call has returned, "
+                "so it cannot be compiled.\nReturn the values in a list, or jit the function that it calls "
+                "for each item."
+            )
+
+
+_ = device_copy

@@ -1,0 +1,175 @@
+"""Helpers that generated code calls where one expression is not enough."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import LeakedWriteError
+from freshjit.state.hooks import class_entry
+from freshjit.state.values import is_plain, same_value
+
+__all__ = [
+    "ContentCheck",
+    "KeysCheck",
+    "default_setattr",
+    "device_copy",
+    "has_entry",
+    "is_empty",
+    "nth",
+    "other_aval",
+    "same_numpy",
+]
+
+
+def other_aval(value: Any, aval: Any) -> bool:
+    """Whether the array's type differs from ``aval`` (asked when it is not the same object)."""
+    return bool(value.aval != aval)
+
+
+def same_numpy(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two NumPy arrays hold the same bits; NaN equals itself, -0.0 differs from 0.0."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.hasobject:
+        return all(x is y for x, y in zip(a.flat, b.flat, strict=True))
+    if a.dtype.kind in "biu":
+        return bool(np.array_equal(a, b))
+    if a.flags.c_contiguous and b.flags.c_contiguous and a.ndim:
+        return bool(np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)))
+    return a.tobytes() == b.tobytes()
+
+
+class ContentCheck:
+    """Whether an array still holds given contents. JAX arrays are immutable: the last one is known."""
+
+    __slots__ = ("_contents", "_last")
+
+    def __init__(self, contents: np.ndarray[Any, Any]) -> None:
+        self._contents = contents
+        self._last: Callable[[], Any] = _nothing
+
+    def __call__(self, value: Any) -> bool:
+        if self._last() is value:
+            return True
+        if isinstance(value, np.ndarray):
+            return same_numpy(value, self._contents)
+        if isinstance(value, _compat.Tracer) or not isinstance(value, jax.Array):
+            return False
+        if not same_numpy(_compat.as_numpy(value), self._contents):
+            return False
+        self._last = weakref.ref(value)
+        return True
+
+
+def _nothing() -> None:
+    return None
+
+
+class KeysCheck:
+    """Whether a dict has given keys in a given order, by type and value or by identity."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, keys: tuple[Any, ...]) -> None:
+        self._keys = [k if _by_value(k) else _weakly(k) for k in keys]
+
+    def __call__(self, mapping: Any) -> bool:
+        if len(mapping) != len(self._keys):
+            return False
+        for key, wanted in zip(mapping, self._keys, strict=True):
+            if isinstance(wanted, weakref.ref):
+                if wanted() is not key:
+                    return False
+            elif not same_value(key, wanted):
+                return False
+        return True
+
+
+def _by_value(key: Any) -> bool:
+    return is_plain(key) or (type(key) is tuple and all(map(_by_value, key)))
+
+
+def _weakly(key: Any) -> Any:
+    try:
+        return weakref.ref(key)
+    except TypeError:
+        return key
+
+
+def is_empty(cell: Any) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return True
+    return False
+
+
+def nth(collection: Any, index: int) -> Any:
+    """The n-th element in iteration order."""
+    return next(itertools.islice(iter(collection), index, None))
+
+
+def has_entry(cls: type, name: str) -> bool:
+    try:
+        class_entry(cls, name)
+    except KeyError:
+        return False
+    return True
+
+
+def default_setattr(cls: type) -> bool:
+    return class_entry(cls, "__setattr__") is object.__setattr__
+
+
+def subvalue(value: Any, wanted: tuple[type, Any]) -> bool:
+    base, plain = wanted
+    return same_value(base(value), plain)
+
+
+# -- NumPy inputs -----------------------------------------------------------------------------------
+
+# What is on the device for a NumPy array of the user's: a private copy of the numbers and the device
+# array made from it. Keyed by id, with a weak reference that removes the entry when the array dies.
+_device_copies: dict[int, tuple[weakref.ref[Any], np.ndarray[Any, Any], jax.Array, bool]] = {}
+
+
+def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
+    """The array on the device, sent again only if its contents have changed.
+
+    The device array is made from a private copy: JAX may share memory with the NumPy array it is
+    given, and reads it after the call has returned, so the user could change it under way.
+    """
+    key = id(array)
+    known = _device_copies.get(key)
+    if known is not None and known[0]() is array and known[3] == jax.config.jax_enable_x64:
+        if same_numpy(array, known[1]):
+            return known[2]
+    private = np.array(array, copy=True, order="C")
+    on_device = jnp.asarray(private)
+    reference = weakref.ref(array, lambda _: _device_copies.pop(key, None))
+    _device_copies[key] = (reference, private, on_device, bool(jax.config.jax_enable_x64))
+    return on_device
+
+
+# -- writes under a foreign transform ---------------------------------------------------------------
+
+
+def refuse_tracers(values: tuple[Any, ...], labels: tuple[str, ...]) -> None:
+    """Raise if a value that is about to be written into state belongs to a transform that goes on."""
+    for value, label in zip(values, labels, strict=True):
+        if isinstance(value, _compat.Tracer):
+            raise LeakedWriteError(
+                f"{label} would be given a value that belongs to a JAX transform around this call: "
+                f"{value!r}.\n"
+                "Outside of the transform it would be a leaked tracer. Use freshjit.jit for the outer "
+                "function as well (jax.jit around it hides the write), or return the new value and assign "
+                "it outside."
+            )

@@ -1,0 +1,540 @@
+"""The probe: guards, inputs, outputs and writes of one program as one generated Python function.
+
+``run(fn, args, kwargs)`` checks the guards in the order in which they were recorded, collects the
+slots, calls the compiled function, makes the new values, writes them back and returns the result; or
+it returns a ``Miss`` that says which guard failed. It is straight-line code: a call costs what its
+reads cost.
+"""
+
+from __future__ import annotations
+
+import math
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.programs import checks, commit
+from freshjit.state import recipes
+from freshjit.state.capture import Argument, Record, Slot, Write
+from freshjit.state.guards import Guard
+from freshjit.state.path import Path
+from freshjit.state.values import same_value
+
+__all__ = ["Miss", "Probe", "generate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A call that the program does not serve.
+
+    Attributes:
+        guard: the guard that failed, None if a path could not be read at all.
+    """
+
+    guard: Guard | None
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The generated function and its source."""
+
+    run: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
+    source: str
+
+
+_HEADER = "def run(fn, args, kwargs):"
+_INLINE = (type(None), bool, int, str)
+# Stores that cannot fail or be interrupted half-way; anything else goes through commit.apply.
+_SIMPLE_ACTIONS = frozenset(("setattr", "setdict", "setcell", "setglobal", "setitem"))
+
+
+class _Writer:
+    """Collects the lines of the function and the objects they refer to."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[str, Any] = {
+            "Miss": Miss,
+            "ndarray": np.ndarray,
+            "object_setattr": object.__setattr__,
+            "same_value": same_value,
+            "class_entry": checks.class_entry,
+            "other_aval": checks.other_aval,
+            "is_empty": checks.is_empty,
+            "nth": checks.nth,
+            "has_entry": checks.has_entry,
+            "default_setattr": checks.default_setattr,
+            "subvalue": checks.subvalue,
+            "device_copy": checks.device_copy,
+            "refuse_tracers": checks.refuse_tracers,
+            "trace_is_clean": _compat.trace_is_clean,
+            "apply": commit.apply,
+            "new_object": commit.new_object,
+            "fill_object": commit.fill_object,
+            "new_cell": commit.new_cell,
+            "new_function": commit.new_function,
+            "new_reduced": commit.new_reduced,
+            "Partial": __import__("functools").partial,
+            "Method": types.MethodType,
+            "Namespace": types.SimpleNamespace,
+            "deque": __import__("collections").deque,
+            "defaultdict": __import__("collections").defaultdict,
+        }
+        self._constants: dict[int, str] = {}
+        self._paths: dict[int, str] = {}
+        self._temporaries = 0
+
+    def line(self, text: str, indent: int = 1) -> None:
+        self.lines.append("    " * indent + text)
+
+    def bind(self, value: Any, stem: str) -> str:
+        """A name for an object, held strongly."""
+        name = f"{stem}{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def constant(self, value: Any) -> str:
+        """An expression for an object. What can die with the user's program is held weakly."""
+        if type(value) in _INLINE:
+            return repr(value)
+        known = self._constants.get(id(value))
+        if known is None:
+            if _may_die(value):
+                known = self.bind(weakref.ref(value), "weak") + "()"
+            else:
+                known = self.bind(value, "k")
+            self._constants[id(value)] = known
+        return known
+
+    def read(self, path: Path) -> str:
+        """The variable that holds what is at ``path``, reading it now if need be."""
+        name = self._paths.get(id(path))
+        if name is None:
+            if path.step == "root":
+                name = path.key
+            elif path.step == "constant":
+                name = self.constant(path.key)
+            else:
+                assert path.parent is not None
+                expression = path.code(self.read(path.parent), self.constant)
+                name = f"v{len(self._paths)}"
+                self.line(f"{name} = {expression}", 2)
+            self._paths[id(path)] = name
+        return name
+
+    def temporary(self) -> str:
+        self._temporaries += 1
+        return f"t{self._temporaries}"
+
+
+def _may_die(value: Any) -> bool:
+    if isinstance(value, type):
+        return bool(value.__flags__ & (1 << 9))
+    return isinstance(value, types.CodeType) or (
+        type(value).__weakrefoffset__ != 0 and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType))
+        and not isinstance(value, (jax.Array, np.ndarray, np.dtype, weakref.ref, set, frozenset))
+    )
+
+
+def generate(
+    record: Record, arguments: Sequence[Argument], jitted: Callable[..., Any], keywords: Sequence[str], n_args: int
+) -> Probe:
+    """The function that serves calls of one program.
+
+    Parameters:
+        record: what the capture found.
+        arguments: how each argument takes part.
+        jitted: the compiled pure function: ``jitted(slots, *traced) -> tuple of arrays``.
+        keywords: the keyword arguments of the call, in any order.
+        n_args: the number of positional arguments.
+    """
+    writer = _Writer()
+    writer.names["jitted"] = jitted
+    writer.line("try:")
+    shape_miss = writer.bind(Miss(None), "miss")
+    writer.line(f"if len(args) != {n_args} or len(kwargs) != {len(keywords)}: return {shape_miss}", 2)
+    traced = [_argument_code(a) for a in arguments if a.kind == "traced"]
+    for keyword in keywords:
+        writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)
+    for guard in record.guards:
+        _write_guard(writer, guard)
+    if len(record.distinct) > 1:
+        ids = ", ".join(f"id({writer.read(p)})" for p in record.distinct)
+        writer.line(f"if len({{{ids}}}) != {len(record.distinct)}: return {shape_miss}", 2)
+    slots = ", ".join(_slot_code(writer, s) for s in record.slots)
+    for path in _needed_paths(record):
+        writer.read(path)
+    writer.line("except (AttributeError, KeyError, IndexError, TypeError, ValueError, StopIteration):")
+    writer.line(f"return {shape_miss}", 2)
+    outputs = f"jitted(({slots}{',' if record.slots else ''}), {', '.join(traced)})"
+    _write_results(writer, record, outputs)
+    source = "\n".join([_HEADER, *writer.lines]) + "\n"
+    code = compile(source, "<freshjit program>", "exec")
+    exec(code, writer.names)
+    return Probe(cast(Callable[..., Any], writer.names["run"]), source)
+
+
+def _argument_code(argument: Argument) -> str:
+    return f"args[{argument.name}]" if isinstance(argument.name, int) else f"kwargs[{argument.name!r}]"
+
+
+def _slot_code(writer: _Writer, slot: Slot) -> str:
+    value = writer.read(slot.path)
+    return f"device_copy({value})" if slot.is_numpy else value
+
+
+def _needed_paths(record: Record) -> list[Path]:
+    """Every path that results and writes refer to: read before anything changes."""
+    paths: list[Path] = [w.path for w in record.writes]
+    todo: list[Any] = [record.output, *(w.value for w in record.writes)]
+    seen: set[int] = set()
+    while todo:
+        item = todo.pop()
+        if isinstance(item, recipes.Reference):
+            paths.append(item.path)
+        elif isinstance(item, recipes.Shared):
+            todo.append(item.make)
+        elif isinstance(item, recipes.Make):
+            if id(item) not in seen:
+                seen.add(id(item))
+                todo += [item.cls, item.parts]
+        elif isinstance(item, (list, tuple)):
+            todo += cast(list[Any], item)
+        elif isinstance(item, dict):
+            todo += cast(dict[Any, Any], item).values()
+    return list(dict.fromkeys(paths))
+
+
+# -- guards -----------------------------------------------------------------------------------------
+
+
+def _write_guard(writer: _Writer, guard: Guard) -> None:
+    value = writer.read(guard.path)
+    failed = _condition(writer, guard, value)
+    if failed:
+        writer.line(f"if {failed}: return {writer.bind(Miss(guard), 'miss')}", 2)
+
+
+def _condition(writer: _Writer, guard: Guard, value: str) -> str:
+    """The expression that is true when the guard does not hold."""
+    wanted = guard.value
+    match guard.kind:
+        case "type":
+            return f"type({value}) is not {writer.constant(wanted)}"
+        case "is":
+            return f"{value} is not {writer.constant(wanted)}"
+        case "value":
+            return _value_condition(writer, value, wanted)
+        case "equal":
+            known = writer.bind(wanted, "k")
+            return f"{value} is not {known} and (type({value}) is not type({known}) or {value} != {known})"
+        case "code":
+            return f"{value}.__code__ is not {writer.constant(wanted)}"
+        case "aval":
+            if isinstance(wanted, tuple):
+                shape, dtype = cast(tuple[Any, Any], wanted)
+                known = writer.bind(dtype, "dtype")
+                return (
+                    f"type({value}) is not ndarray or {value}.shape != {shape!r} or {value}.dtype != {known}"
+                )
+            known = writer.bind(wanted, "aval")
+            return f"{value}.aval is not {known} and other_aval({value}, {known})"
+        case "content":
+            return f"not {writer.bind(checks.ContentCheck(wanted), 'content')}({value})"
+        case "len":
+            return f"len({value}) != {wanted}"
+        case "keys":
+            if all(type(k) is str for k in wanted):
+                return f"(*{value},) != {writer.bind(wanted, 'keys')}"
+            return f"not {writer.bind(checks.KeysCheck(wanted), 'keys')}({value})"
+        case "elements":
+            return f"not same_value(frozenset({value}), {writer.bind(wanted, 'k')})"
+        case "alias":
+            return f"{value} is not {writer.read(wanted)}"
+        case "absent":
+            return f"{wanted!r} in {writer.read(guard.path.to('dict'))}"
+        case "present":
+            return f"{wanted!r} not in {writer.read(guard.path.to('dict'))}"
+        case "classless":
+            return f"has_entry({value}, {wanted!r})"
+        case "missing":
+            return f"{wanted!r} in {value}"
+        case "empty":
+            return f"not is_empty({value})"
+        case "unset":
+            return f"hasattr({value}, {wanted!r})"
+        case "subvalue":
+            return f"not subvalue({value}, {writer.bind(wanted, 'k')})"
+        case "default":
+            return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
+
+
+def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
+    kind = type(wanted)
+    if wanted is None or kind is bool or wanted is Ellipsis or wanted is NotImplemented:
+        return f"{value} is not {wanted!r}"
+    if kind is int or (kind is float and wanted != 0.0 and math.isfinite(wanted)):
+        return f"type({value}) is not {kind.__name__} or {value} != {wanted!r}"
+    if kind is str:
+        known = repr(wanted)
+        return f"type({value}) is not str or {value} != {known}"
+    return f"not same_value({value}, {writer.bind(wanted, 'k')})"
+
+
+# -- results and writes -----------------------------------------------------------------------------
+
+
+class _Maker:
+    """Turns recipes into expressions; what needs several statements becomes a temporary."""
+
+    def __init__(self, writer: _Writer, shared: set[int]) -> None:
+        self._writer, self._shared = writer, shared
+        self._made: dict[int, str] = {}
+
+    def code(self, recipe: Any) -> str:
+        writer = self._writer
+        match recipe:
+            case recipes.Output(index):
+                return f"o[{index}]"
+            case recipes.Reference(path):
+                return writer.read(path)
+            case recipes.Constant(value):
+                return writer.constant(value)
+            case recipes.Copy(array):
+                return f"{writer.bind(array, 'k')}.copy()"
+            case recipes.Shared(make):
+                return self.code(make)
+            case recipes.Make():
+                return self._make(recipe)
+            case _:
+                raise AssertionError(f"not a recipe: {recipe!r}")
+
+    def _make(self, make: recipes.Make) -> str:
+        known = self._made.get(id(make))
+        if known is not None:
+            return known
+        if id(make) not in self._shared:
+            return self._expression(make)
+        create, fill = self._in_two_steps(make)
+        name = self._writer.temporary()
+        if create is None:
+            expression = self._expression(make)
+            self._made[id(make)] = name
+            self._writer.line(f"{name} = {expression}")
+            return name
+        self._made[id(make)] = name
+        self._writer.line(f"{name} = {create}")
+        for statement in fill():
+            self._writer.line(statement.replace("$", name))
+        return name
+
+    def _in_two_steps(self, make: recipes.Make) -> tuple[str | None, Callable[[], list[str]]]:
+        """Creation of an empty object, and the statements that fill it (``$`` is the object)."""
+        match make.kind:
+            case "list":
+                return "[]", lambda: [f"$.extend([{self._items(make)}])"]
+            case "deque":
+                return f"deque((), {make.cls!r})", lambda: [f"$.extend([{self._items(make)}])"]
+            case "set":
+                return "set()", lambda: [f"$.update([{self._items(make)}])"]
+            case "dict":
+                return f"{self._writer.constant(make.cls)}()", lambda: [f"$.update({self._pairs(make.parts)})"]
+            case "object":
+                create = f"new_object({self._writer.constant(make.cls)})"
+                return create, lambda: [f"fill_object($, {self._object_parts(make)})"]
+            case "namespace":
+                return "Namespace()", lambda: [f"$.__dict__.update({self._names(make.parts)})"]
+            case "cell":
+                contents = lambda: [f"$.cell_contents = {self.code(part)}" for _, part in make.parts]
+                return "new_cell(())", contents
+            case _:
+                return None, lambda: []
+
+    def _expression(self, make: recipes.Make) -> str:
+        writer = self._writer
+        match make.kind:
+            case "list":
+                return f"[{self._items(make)}]"
+            case "tuple":
+                items = f"({self._items(make)}{',' if make.parts else ''})"
+                return items if make.cls is tuple else f"tuple.__new__({writer.constant(make.cls)}, {items})"
+            case "frozenset":
+                return f"frozenset([{self._items(make)}])"
+            case "set":
+                return f"{{*[{self._items(make)}]}}"
+            case "deque":
+                return f"deque([{self._items(make)}], {make.cls!r})"
+            case "dict":
+                pairs = self._pairs(make.parts)
+                return pairs if make.cls is dict else f"{writer.constant(make.cls)}({pairs})"
+            case "defaultdict":
+                return f"defaultdict({self.code(make.cls)}, {self._pairs(make.parts)})"
+            case "object":
+                new = f"new_object({writer.constant(make.cls)})"
+                return f"fill_object({new}, {self._object_parts(make)})"
+            case "namespace":
+                return f"Namespace(**{self._names(make.parts)})"
+            case "partial":
+                function, args, keywords = (self.code(part) for _, part in make.parts)
+                return f"Partial({function}, *{args}, **{keywords})"
+            case "method":
+                function, instance = (self.code(part) for _, part in make.parts)
+                return f"Method({function}, {instance})"
+            case "cell":
+                parts = "".join(f"{self.code(part)}," for _, part in make.parts)
+                return f"new_cell(({parts}))"
+            case "function":
+                return self._function(make)
+            case "reduced":
+                return self._reduced(make)
+            case "constant":
+                return writer.constant(make.cls)
+            case _:
+                raise AssertionError(f"unknown kind of new object: {make.kind}")
+
+    def _items(self, make: recipes.Make) -> str:
+        return ", ".join(self.code(part) for _, part in make.parts)
+
+    def _pairs(self, parts: Sequence[Any]) -> str:
+        return "{" + ", ".join(f"{self.code(k)}: {self.code(v)}" for k, v in parts) + "}"
+
+    def _names(self, parts: Sequence[Any]) -> str:
+        return "{" + ", ".join(f"{name!r}: {self.code(v)}" for name, v in parts) + "}"
+
+    def _object_parts(self, make: recipes.Make) -> str:
+        attributes = self._names([part for kind, part in make.parts if kind == "attr"])
+        slots = self._names([part for kind, part in make.parts if kind == "slot"])
+        pairs, items = "[]", "[]"
+        for kind, part in make.parts:
+            if kind == "dict":
+                pairs = "[" + ", ".join(f"({self.code(k)}, {self.code(v)})" for k, v in part) + "]"
+            elif kind == "list":
+                items = "[" + ", ".join(map(self.code, part)) + "]"
+        return f"{attributes}, {slots}, {pairs}, {items}"
+
+    def _function(self, make: recipes.Make) -> str:
+        writer, parts = self._writer, dict(make.parts)
+        code, namespace, name = make.cls
+        closure = "[" + ", ".join(map(self.code, parts["closure"])) + "]"
+        rest = (
+            f"'defaults': {self.code(parts['defaults'])}, 'kwdefaults': {self.code(parts['kwdefaults'])}, "
+            f"'qualname': {self.code(parts['qualname'])}, 'dict': {self._pairs(parts['dict'])}"
+        )
+        return (
+            f"new_function({writer.bind(code, 'code')}, {writer.bind(namespace, 'globals')}, {name!r}, "
+            f"{{'closure': {closure}, {rest}}})"
+        )
+
+    def _reduced(self, make: recipes.Make) -> str:
+        parts = dict(make.parts)
+        new = "new" in parts
+        args = "[" + ", ".join(map(self.code, parts["new" if new else "call"])) + "]"
+        state = self.code(parts["state"]) if "state" in parts else "None"
+        items = "[" + ", ".join(map(self.code, parts.get("extend", []))) + "]"
+        pairs = "[" + ", ".join(f"({self.code(k)}, {self.code(v)})" for k, v in parts.get("update", [])) + "]"
+        return f"new_reduced({self.code(make.cls)}, {args}, {new}, {state}, {items}, {pairs})"
+
+
+def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
+    maker = _Maker(writer, _shared_makes(record))
+    if record.n_outputs or record.slots:
+        writer.line(f"o = {outputs}")
+    plans: list[tuple[Write, str, Any]] = []
+    for write in record.writes:
+        value: Any = None
+        if write.action in ("replace", "replaceset"):
+            value = maker.code(write.value)
+        elif write.action == "replacedict":
+            value = maker.code(write.value)
+        elif write.value is not None:
+            value = maker.code(write.value)
+        plans.append((write, writer.read(write.path), value))
+    _write_leak_check(writer, record)
+    result = maker.code(record.output)
+    if record.writes and result != "None":
+        writer.line(f"result = {result}")
+        result = "result"
+    if all(w.action in _SIMPLE_ACTIONS and _exact(record, w) for w in record.writes):
+        for write, target, value in plans:
+            writer.line(_statement(writer, write, target, value))
+    elif record.writes:
+        rows = [f"({w.action!r}, {t}, {_key(writer, w)}, {v})" for w, t, v in plans]
+        writer.line(f"apply([{', '.join(rows)}])")
+    writer.line(f"return {result}")
+
+
+def _write_leak_check(writer: _Writer, record: Record) -> None:
+    written = _outputs_in([w.value for w in record.writes])
+    if not written:
+        return
+    labels = {index: next(w.label for w in record.writes if index in _outputs_in([w.value])) for index in written}
+    values = "".join(f"o[{i}]," for i in written)
+    names = writer.bind(tuple(labels[i] for i in written), "labels")
+    writer.line(f"if not trace_is_clean(): refuse_tracers(({values}), {names})")
+
+
+def _outputs_in(roots: list[Any]) -> list[int]:
+    found: dict[int, None] = {}
+    todo, seen = list(roots), set[int]()
+    while todo:
+        item = todo.pop()
+        if isinstance(item, recipes.Output):
+            found[item.index] = None
+        elif isinstance(item, recipes.Shared):
+            todo.append(item.make)
+        elif isinstance(item, recipes.Make) and id(item) not in seen:
+            seen.add(id(item))
+            todo += [item.cls, item.parts]
+        elif isinstance(item, (list, tuple)):
+            todo += cast(list[Any], item)
+    return sorted(found)
+
+
+def _shared_makes(record: Record) -> set[int]:
+    shared: set[int] = set()
+    todo: list[Any] = [record.output, *(w.value for w in record.writes)]
+    seen: set[int] = set()
+    while todo:
+        item = todo.pop()
+        if isinstance(item, recipes.Shared):
+            shared.add(id(item.make))
+            todo.append(item.make)
+        elif isinstance(item, recipes.Make):
+            if id(item) not in seen:
+                seen.add(id(item))
+                todo += [item.cls, item.parts]
+        elif isinstance(item, (list, tuple)):
+            todo += cast(list[Any], item)
+    return shared
+
+
+def _exact(record: Record, write: Write) -> bool:
+    """Whether ``target[key] = value`` runs no code of the user's."""
+    if write.action != "setitem":
+        return True
+    kinds = [g.value for g in record.guards if g.kind == "type" and g.path is write.path]
+    return not kinds or kinds[0] in (list, dict)
+
+
+def _key(writer: _Writer, write: Write) -> str:
+    return writer.constant(write.key) if write.action in ("setitem", "delitem") else repr(write.key)
+
+
+def _statement(writer: _Writer, write: Write, target: str, value: str) -> str:
+    match write.action:
+        case "setattr":
+            return f"{target}.{write.key} = {value}"
+        case "setdict":
+            return f"{target}.__dict__[{write.key!r}] = {value}"
+        case "setcell":
+            return f"{target}.cell_contents = {value}"
+        case "setglobal":
+            return f"{target}[{write.key!r}] = {value}"
+        case _:
+            return f"{target}[{_key(writer, write)}] = {value}"

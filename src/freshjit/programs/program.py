@@ -1,0 +1,87 @@
+"""Program: one compiled specialisation of a function: guards, slots, the jitted pure function, writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from freshjit import _compat
+from freshjit.programs.probe import Miss, Probe, generate
+from freshjit.state.capture import Argument, Record, Slot
+from freshjit.state.guards import Guard
+
+__all__ = ["Disabled", "Program", "Retrace"]
+
+
+class Retrace(Exception):
+    """JAX wants to trace a program again: its arguments or the configuration are of another kind."""
+
+
+class Disabled(Retrace):
+    """``jax.disable_jit`` is on: the user wants the plain function to run."""
+
+
+class Program:
+    """What is compiled for one record.
+
+    Attributes:
+        record: what the capture found.
+        arguments: how each argument takes part.
+        probe: the generated function that serves calls.
+        jitted: the pure function ``jitted(slots, *traced)`` under ``jax.jit``.
+        hits: how often it has served a call, counted by the store when asked to keep statistics.
+    """
+
+    def __init__(
+        self,
+        record: Record,
+        arguments: Sequence[Argument],
+        signature: Any,
+        name: str,
+        options: dict[str, Any],
+    ) -> None:
+        self.record = record
+        self.arguments = tuple(arguments)
+        self.signature = signature
+        self.jitted: Any = jax.jit(self._pure(name), **options)
+        keywords = [a.name for a in arguments if isinstance(a.name, str)]
+        self.probe: Probe = generate(record, arguments, self.jitted, keywords, len(arguments) - len(keywords))
+        self.run = self.probe.run
+
+    @property
+    def guards(self) -> list[Guard]:
+        return self.record.guards
+
+    def _pure(self, name: str) -> Any:
+        """The user's function as a pure one: slots and traced arguments in, outputs and writes out."""
+        jaxpr = self.record.jaxpr
+        position = {id(slot): i for i, slot in enumerate(self.record.slots)}
+        constants = [
+            (position[id(c)], None) if isinstance(c, Slot) else (None, c) for c in self.record.constants
+        ]
+        structure = None
+        context = None
+
+        def pure(slots: tuple[Any, ...], *traced: Any) -> tuple[Any, ...]:
+            nonlocal structure, context
+            if jax.config.jax_disable_jit:
+                raise Disabled
+            leaves, tree = jax.tree_util.tree_flatten(traced)
+            found = (tree, tuple(leaf.aval for leaf in leaves), tuple(s.aval for s in slots))
+            now = _compat.trace_context()
+            if structure is None:
+                structure, context = found, now
+            elif structure != found or context != now:
+                raise Retrace
+            values = [const if place is None else slots[place] for place, const in constants]
+            return tuple(_compat.eval_jaxpr(jaxpr.jaxpr, values, *leaves))
+
+        pure.__name__ = pure.__qualname__ = name
+        return pure
+
+    def why_not(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Guard | None:
+        """The first guard that does not hold for a call, None if the call's form differs."""
+        result = self.run(function, args, kwargs)
+        return result.guard if type(result) is Miss else None

@@ -1,0 +1,422 @@
+"""Capture: one recorded run of the user's function under trace.
+
+The capture owns the record (guards, slots, mutable things and what they held), runs the function,
+and ends with a ``Record``: plain data from which ``programs/`` builds a program. What traced code
+sees of each kind of value is decided in ``views/``; this module only keeps the books.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import UnsupportedStateError
+from freshjit.state import recipes
+from freshjit.state.active import thread
+from freshjit.state.guards import Guard, Kind, SourceLine, user_line
+from freshjit.state.hooks import Hooks
+from freshjit.state.path import Path
+from freshjit.state.views import modules, objects, view_of
+
+__all__ = ["Argument", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
+
+
+@dataclass(eq=False, slots=True)
+class Entry:
+    """One captured thing: the real one, what traced code sees of it, and where it was found."""
+
+    original: Any
+    view: Any
+    path: Path
+
+
+@dataclass(eq=False, slots=True)
+class Slot:
+    """A captured array: an input of the compiled program.
+
+    Attributes:
+        path: where it is found at each call.
+        array: the jax array that stood for it during the trace.
+        is_numpy: whether the state holds a NumPy array (sent to the device when it changes).
+        where: the user's line that read it first.
+    """
+
+    path: Path
+    array: Any
+    is_numpy: bool
+    where: SourceLine | None
+
+
+@dataclass(eq=False, slots=True)
+class Write:
+    """One change of state, made after each call: what to do at which path with which new value."""
+
+    path: Path
+    action: str
+    key: Any
+    value: Any
+    where: SourceLine | None = None
+
+    @property
+    def label(self) -> str:
+        match self.action:
+            case "setattr" | "setslot" | "setdict" | "delattr" | "setclass" | "delclass":
+                return f"{self.path}.{self.key}"
+            case "setitem" | "delitem":
+                return f"{self.path}[{self.key!r}]"
+            case "setglobal" | "delglobal":
+                return str(self.key)
+            case _:
+                return str(self.path)
+
+
+class Mutable(Protocol):
+    """A captured thing that can change during the run, seen as a shallow mapping of its contents."""
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        """The changes since the start, as writes to the real thing. Called once, at the end."""
+        ...
+
+    def snapshot(self) -> Any:
+        """The contents now."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Make the contents what they were at ``snapshot``."""
+        ...
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        """What differs from ``snapshot``: key to new value, or to ``GAP`` where something went away."""
+        ...
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        """Make these changes."""
+        ...
+
+    def label(self, key: Any) -> str:
+        """How the location is written for a person."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """How one argument takes part in a call.
+
+    ``traced``: JAX's own kinds, an input of the program. ``state``: a plain object, a callable, a
+    string, a static argument: read like captured state, from the root ``path``.
+    """
+
+    name: str | int
+    kind: str
+    path: Path
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """What one capture found: all that a program is built from."""
+
+    jaxpr: Any
+    guards: list[Guard]
+    slots: list[Slot]
+    constants: list[Any]  # per constant of the jaxpr: a Slot, or the constant itself
+    writes: list[Write]
+    output: recipes.Recipe
+    n_outputs: int
+    distinct: list[Path]
+    result_tree: Any
+    result_outputs: list[int | None]  # per leaf of the result: which output it is, if any
+    notes: list[str] = field(default_factory=list[str])
+
+    def without_writes(self, output: recipes.Recipe | None = None) -> Record:
+        """The same record for a run that only looks."""
+        return replace(self, writes=[], output=self.output if output is None else output)
+
+    def spread_over_outputs(self, prefix: Any) -> tuple[Any, ...]:
+        """A per-result setting (a pytree prefix) as one value per output of the program."""
+        spread: list[Any] = [None] * self.n_outputs
+        result = jax.tree_util.tree_unflatten(self.result_tree, self.result_outputs)
+        values = jax.tree_util.tree_map(
+            lambda value, part: [value] * len(jax.tree_util.tree_leaves(part, is_leaf=_is_none)),
+            prefix,
+            result,
+            is_leaf=_is_none,
+        )
+        flat = jax.tree_util.tree_leaves(values, is_leaf=_is_none)
+        for value, index in zip(flat, self.result_outputs, strict=True):
+            if index is not None:
+                spread[index] = value
+        return tuple(spread)
+
+
+class Capture:
+    """The record of one run, and the run itself.
+
+    Parameters:
+        function: the function as the user gave it (bound methods and the like included).
+        root: its path.
+    """
+
+    def __init__(self, function: Callable[..., Any], root: Path) -> None:
+        self.function = function
+        self.root = root
+        self.guards: list[Guard] = []
+        self.slots: list[Slot] = []
+        self.entries: dict[int, Entry] = {}  # by id of the original
+        self.views: dict[int, Entry] = {}  # by id of the view
+        self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
+        self.mutables: list[Mutable] = []
+        self.namespaces: dict[int, modules.Namespace] = {}
+        self.cells: dict[int, Any] = {}
+        self.hooks = Hooks()
+        self.notes: list[str] = []
+        self.builtins: dict[str, Any] = modules.builtins_for(self)
+        self.write_lines: dict[tuple[int, Any], SourceLine | None] = {}
+        self._guarded: set[tuple[int, str, Any]] = set()
+        self._slot_of: dict[int, Slot] = {}  # by id of the jax array
+        self._keep: list[Any] = []
+        self.recorder: _compat.Recorder | None = None
+
+    # -- what views call ------------------------------------------------------------------------
+
+    def view(self, value: Any, path: Path) -> Any:
+        """What traced code sees of ``value``, found at ``path``; the reading is recorded."""
+        known = self.views.get(id(value))
+        if known is not None and known.view is value:
+            return value
+        entry = self.entries.get(id(value))
+        if entry is not None:
+            if entry.path is not path:
+                self.guard(path, "alias", entry.path)
+            return entry.view
+        return view_of(self, value, path)
+
+    def remember(self, original: Any, view: Any, path: Path) -> Any:
+        """Note that ``view`` stands for ``original``, whose first path is ``path``."""
+        entry = Entry(original, view, path)
+        self.entries[id(original)] = entry
+        self.views[id(view)] = entry
+        return view
+
+    def alias_view(self, original: Any, view: Any, path: Path) -> None:
+        """Note that ``original`` is seen as the view of something else (a wrapper entered)."""
+        self.entries[id(original)] = Entry(original, view, path)
+
+    def enter(self, function: Any) -> Any:
+        """A jitted function called inside this capture: its body, seen as any other function."""
+        if isinstance(function, types.FunctionType) and isinstance(function.__globals__, modules.Namespace):
+            return function  # made during this run
+        return self.view(function, Path.constant(function, getattr(function, "__name__", "function")))
+
+    def original_of(self, view: Any) -> Entry | None:
+        entry = self.views.get(id(view))
+        return entry if entry is not None and entry.view is view else None
+
+    def guard(self, path: Path, kind: Kind, value: Any) -> None:
+        mark = (id(path), kind, value if kind in ("absent", "classless", "missing") else None)
+        if kind == "alias":
+            mark = (id(path), kind, id(value))
+        if mark in self._guarded:
+            return
+        self._guarded.add(mark)
+        self.guards.append(Guard(path, kind, value, user_line()))
+
+    def input(self, array: Any, path: Path, device_array: Any = None) -> Any:
+        """Make an input of the array found at ``path``; returns the tracer that stands for it.
+
+        Parameters:
+            array: the array in the user's state (jax or NumPy).
+            path: where it was found.
+            device_array: for a NumPy array, the jax array with its contents.
+        """
+        assert self.recorder is not None
+        is_numpy = device_array is not None
+        concrete = device_array if is_numpy else array
+        self.guard(path, "aval", jax.typeof(concrete) if not is_numpy else (array.shape, array.dtype))
+        slot = Slot(path, concrete, is_numpy, user_line())
+        self.slots.append(slot)
+        self._slot_of[id(concrete)] = slot
+        return self.recorder.input(concrete)
+
+    def needs_content(self, path: Path, array: Any) -> None:
+        """The traced code needed the value itself: the program is valid for these contents only."""
+        contents = np.array(_compat.as_numpy(array), copy=True, order="C")
+        self.guard(path, "content", contents)
+
+    def mutable(self, thing: Mutable) -> None:
+        self.mutables.append(thing)
+
+    def keep(self, thing: Any) -> None:
+        """Hold a reference until the capture ends, so that no id is used twice."""
+        self._keep.append(thing)
+
+    # -- what the hooks call --------------------------------------------------------------------
+
+    def read_attribute(self, known: objects.ObjectState, name: str) -> Any:
+        return objects.read(self, known, name)
+
+    def write_attribute(self, known: objects.ObjectState, name: str, value: Any) -> None:
+        objects.write(self, known, name, value)
+
+    def delete_attribute(self, known: objects.ObjectState, name: str) -> None:
+        objects.delete(self, known, name)
+
+    def read_class_entry(self, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Any:
+        return objects.read_class_entry(self, owner, name, raw, instance, cls)
+
+    def write_class_entry(self, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
+        objects.write_class_entry(self, owner, name, raw, instance, value)
+
+    # -- the run --------------------------------------------------------------------------------
+
+    def run(
+        self,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        arguments: Sequence[Argument],
+    ) -> Record:
+        """Run the function once under trace and say what it read, wrote and returned.
+
+        Parameters:
+            args, kwargs: the arguments of the call.
+            arguments: how each of them takes part, positional ones first.
+        """
+        finished: dict[str, Any] = {}
+
+        def traced(*values: Any) -> list[Any]:
+            self.recorder = _compat.Recorder(self._on_concrete)
+            thread.capture = self
+            try:
+                call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
+                function = self.view(self.function, self.root)
+                result = function(*call_args, **call_kwargs)
+                leaves = self._finish(result, finished)
+            finally:
+                thread.capture = None
+            return leaves
+
+        wrapped = inspect.unwrap(self.function)
+        if hasattr(wrapped, "__name__"):
+            traced.__name__ = wrapped.__name__
+        if hasattr(getattr(wrapped, "__func__", wrapped), "__code__"):
+            traced.__wrapped__ = wrapped  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
+        inputs = [_value(args, kwargs, a) for a in arguments if a.kind == "traced"]
+        outer = thread.capture
+        try:
+            jaxpr = jax.make_jaxpr(traced)(*inputs)
+            return self._record(jaxpr, finished)
+        finally:
+            thread.capture = outer
+            self._release()
+
+    def _arguments(
+        self, values: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any], arguments: Sequence[Argument]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        traced = iter(values)
+        call_args: list[Any] = []
+        call_kwargs: dict[str, Any] = {}
+        for argument in arguments:
+            if argument.kind == "traced":
+                value = next(traced)
+                objects.adopt_argument(self, value, argument.path)
+            else:
+                value = self.view(_value(args, kwargs, argument), argument.path)
+            if isinstance(argument.name, int):
+                call_args.append(value)
+            else:
+                call_kwargs[argument.name] = value
+        return call_args, call_kwargs
+
+    def _finish(self, result: Any, finished: dict[str, Any]) -> list[Any]:
+        if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
+            name = getattr(self.function, "__qualname__", repr(self.function))
+            raise UnsupportedStateError(
+                f"{name} is a generator or coroutine function: its body would run after tracing has ended.\n"
+                "Return the values in a list, or jit the function that the generator calls for each item."
+            )
+        builder = recipes.Builder(self)
+        writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
+        writes += objects.class_writes(self)
+        for write in writes:
+            if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
+                write.value = builder.build(write.value, write.label, write.where)
+        finished["output"] = builder.build(result, "the result", None)
+        finished["writes"] = writes
+        leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
+        finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
+        return builder.outputs
+
+    def _record(self, jaxpr: Any, finished: dict[str, Any]) -> Record:
+        writes: list[Write] = finished["writes"]
+        constants: list[Any] = []
+        for constant in jaxpr.consts:
+            slot = self._slot_of.get(id(constant))
+            constants.append(constant if slot is None else slot)
+        used = {id(c) for c in constants if isinstance(c, Slot)}
+        slots = [s for s in self.slots if id(s) in used]
+        return Record(
+            jaxpr=jaxpr,
+            guards=self.guards,
+            slots=slots,
+            constants=constants,
+            writes=writes,
+            output=finished["output"],
+            n_outputs=len(jaxpr.jaxpr.outvars),
+            distinct=self._distinct_paths(),
+            result_tree=finished["tree"],
+            result_outputs=finished["leaves"],
+            notes=self.notes,
+        )
+
+    def _distinct_paths(self) -> list[Path]:
+        """Paths of things that must stay different objects: the mutable ones, and the arrays."""
+        paths = [s.path for s in self.slots]
+        paths += [o.path for o in self.objects.values()]
+        paths += [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
+        return list(dict.fromkeys(paths))
+
+    def _on_concrete(self, array: Any) -> None:
+        slot = self._slot_of.get(id(array))
+        if slot is not None:
+            self.needs_content(slot.path, slot.array)
+
+    def _release(self) -> None:
+        """Let go of hooks and of everything that refers to tracers, whatever happened."""
+        try:
+            objects.roll_back(self)
+        finally:
+            self.hooks.remove()
+            if self.recorder is not None:
+                self.recorder.close()
+            self.recorder = None
+            for namespace in self.namespaces.values():
+                namespace.close()
+            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
+                thing.clear()
+            self.cells.clear()
+            self._slot_of.clear()
+            self._keep.clear()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Run real code on real things for a moment: no hook sees anything."""
+        thread.capture = None
+        try:
+            yield
+        finally:
+            thread.capture = self
+
+
+def _value(args: Sequence[Any], kwargs: dict[str, Any], argument: Argument) -> Any:
+    return args[argument.name] if isinstance(argument.name, int) else kwargs[argument.name]
+
+
+def _is_none(value: Any) -> bool:
+    return value is None

@@ -1,0 +1,80 @@
+"""Guards: the conditions on captured state under which a program is valid, as plain data.
+
+A guard belongs to one path and says what was found there. How it is checked quickly is the probe's
+business (``programs/probe.py``); how it is explained, the explanation's.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from freshjit.state.path import Path
+
+__all__ = ["Guard", "Kind", "SourceLine", "user_line"]
+
+Kind = Literal[
+    "type",  # type(p) is value
+    "is",  # p is value
+    "value",  # a plain Python value: same type, same bits
+    "equal",  # a value of a library's own immutable kind (dtype, sharding…): same type, equal
+    "code",  # a function: its code object
+    "aval",  # an array that is an input: shape, dtype, weak type, sharding of its type
+    "content",  # an array whose value the traced code needed: (dtype, shape, bytes)
+    "len",  # number of elements
+    "keys",  # the keys of a dict, in order
+    "elements",  # the elements of a set of plain values
+    "alias",  # p is the object at another path
+    "absent",  # the instance at p has no attribute of its own by this name
+    "classless",  # no class in the MRO of the class at p has this name
+    "missing",  # the namespace (dict) at p lacks this name
+    "empty",  # the cell at p is empty
+    "present",  # the instance at p has an attribute of its own by this name
+    "unset",  # the slot of this name is not set
+    "subvalue",  # an instance of a subclass of int, str…: its value as the base class has it
+    "default",  # the class at p has the default object.__setattr__
+]
+
+
+class SourceLine(NamedTuple):
+    """A line of the user's source."""
+
+    file: str
+    line: int
+    function: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} in {self.function}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Guard:
+    """One condition: what was found at ``path`` when the program was captured.
+
+    Attributes:
+        path: where.
+        kind: what is compared.
+        value: what was found, in the form the kind needs.
+        where: the user's line that read it.
+    """
+
+    path: Path
+    kind: Kind
+    value: Any
+    where: SourceLine | None = None
+
+
+_SKIPPED_PACKAGES = ("freshjit", "jax", "jaxlib", "numpy", "functools", "contextlib", "dataclasses")
+
+
+def user_line() -> SourceLine | None:
+    """The innermost line on the stack that is neither ours nor a library's that we run through."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package not in _SKIPPED_PACKAGES:
+            code = frame.f_code
+            return SourceLine(code.co_filename, frame.f_lineno, code.co_name)
+        frame = frame.f_back
+    return None

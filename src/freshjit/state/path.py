@@ -1,0 +1,154 @@
+"""Path: how to reach one piece of state from a root, as Python code and as a person would write it.
+
+A path knows nothing of values. It prints itself (``self.layers[1].w``) and gives the Python
+expression that reads it, which the probe generator and the commit use. Paths of one capture are
+interned: the same steps give the same object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from typing import Any, Literal
+
+__all__ = ["Path", "Step"]
+
+Step = Literal[
+    "root",  # a parameter of the generated call: the function, its args, its kwargs
+    "attr",  # p.x, wherever Python finds x
+    "dict",  # p.__dict__
+    "dictitem",  # an entry of p.__dict__, read without running the class's own code
+    "type",  # type(p)
+    "classattr",  # the raw entry of a class (or of its bases), no descriptor applied
+    "item",  # p[key]
+    "rawitem",  # p[key] for a subclass of dict or list, without its own __getitem__
+    "nth",  # the n-th element of a set, a deque, or of the keys of a dict
+    "cell",  # the n-th cell of a function
+    "contents",  # the value inside a cell
+    "globals",  # the global namespace of a function
+    "builtin",  # a name found among Python's builtins
+    "call",  # p(*key): reading goes through a call (a weak reference, a memoised function)
+    "constant",  # an object that is known by itself, such as a class met without a path to it
+]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Path:
+    """One location, relative to a root of the call.
+
+    Attributes:
+        parent: the path this one continues, None for a root.
+        step: what kind of step leads here from the parent.
+        key: which one: a name, an index, a dictionary key, the arguments of a call.
+        label: how this location is written for a person.
+    """
+
+    parent: Path | None
+    step: Step
+    key: Any
+    label: str
+    _children: dict[tuple[Step, Any], Path] = field(default_factory=dict[tuple[Step, Any], "Path"], repr=False)
+
+    def __str__(self) -> str:
+        return self.label
+
+    @staticmethod
+    def root(key: str, label: str) -> Path:
+        """A root: ``key`` is the expression that the generated code uses for it."""
+        return Path(None, "root", key, label)
+
+    def to(self, step: Step, key: Any = None, label: str | None = None) -> Path:
+        """The location one step further."""
+        slot = (step, _hashable(key))
+        known = self._children.get(slot)
+        if known is None:
+            known = Path(self, step, key, self._label(step, key) if label is None else label)
+            self._children[slot] = known
+        return known
+
+    def attr(self, name: str) -> Path:
+        return self.to("attr", name)
+
+    @staticmethod
+    def constant(value: Any, label: str) -> Path:
+        """A root that is an object known by itself."""
+        return Path(None, "constant", value, label)
+
+    def item(self, key: Any) -> Path:
+        return self.to("item", key)
+
+    def _label(self, step: Step, key: Any) -> str:
+        base = self.label
+        match step:
+            case "attr" | "dictitem" | "classattr":
+                return f"{base}.{key}" if key.isidentifier() else f"getattr({base}, {key!r})"
+            case "type":
+                return f"type({base})"
+            case "item":
+                return f"{base}[{key!r}]"
+            case "rawitem":
+                return f"{base}[{key[1]!r}]"
+            case "nth":
+                return f"list({base})[{key}]"
+            case "call":
+                return f"{base}({', '.join(map(repr, key))})"
+            case "dict":
+                return f"vars({base})"
+            case "globals":
+                return f"globals of {base}"
+            case _:
+                return base
+
+    def code(self, parent: str, constant: Any) -> str:
+        """The expression that reads this location, given the parent's expression.
+
+        Parameters:
+            parent: expression for the parent path.
+            constant: function that turns an object into an expression usable in the code.
+        """
+        key = self.key
+        match self.step:
+            case "root":
+                return key
+            case "attr":
+                if key.isidentifier() and not iskeyword(key):
+                    return f"{parent}.{key}"
+                return f"getattr({parent}, {key!r})"
+            case "dict":
+                return f"{parent}.__dict__"
+            case "dictitem":
+                return f"{parent}.__dict__[{key!r}]"
+            case "type":
+                return f"type({parent})"
+            case "classattr":
+                return f"class_entry({parent}, {key!r})"
+            case "item":
+                return f"{parent}[{constant(key)}]"
+            case "rawitem":
+                base, index = key
+                return f"{base}.__getitem__({parent}, {constant(index)})"
+            case "nth":
+                return f"nth({parent}, {key})"
+            case "cell":
+                return f"{parent}.__closure__[{key}]"
+            case "contents":
+                return f"{parent}.cell_contents"
+            case "globals":
+                return f"{parent}.__globals__"
+            case "builtin":
+                return f"builtins[{key!r}]"
+            case "call":
+                return f"{parent}({', '.join(map(constant, key))})"
+            case "constant":
+                return constant(key)
+
+
+def _hashable(key: Any) -> Any:
+    """A dictionary key that keeps 1, 1.0 and True apart; unhashable keys go by identity."""
+    if isinstance(key, tuple):
+        return tuple(map(_hashable, key))
+    try:
+        hash(key)
+    except TypeError:
+        return (id(key),)
+    return (type(key), key)

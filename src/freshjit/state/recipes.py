@@ -1,0 +1,289 @@
+"""Recipes: how to make a value again at each call, from the program's outputs and the live state.
+
+After the run, everything that was written or returned is turned into a recipe: output number 3, the
+object found at ``self.layers[0]``, a new list of two such things, a new instance of a class… New
+objects made during the run are templates: each call makes its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import copyreg
+import functools
+import types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import LeakedWriteError, UnsupportedStateError
+from freshjit.state.guards import SourceLine
+from freshjit.state.path import Path
+from freshjit.state.values import is_plain, is_value_like
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+
+__all__ = ["Builder", "Constant", "Copy", "Make", "Output", "Recipe", "Reference", "Shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Output number ``index`` of the compiled program."""
+
+    index: int
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Reference:
+    """The real thing at a path, as it was before the call."""
+
+    path: Path
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Constant:
+    """A value that cannot be changed, hence can be shared by all calls."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy:
+    """A fresh copy of a concrete NumPy array."""
+
+    array: Any
+
+
+@dataclass(eq=False, slots=True)
+class Make:
+    """A new object: created first, filled afterwards, so that cycles are possible.
+
+    Attributes:
+        kind: what to create: list, dict, set, deque, tuple, object, reduced, cell, function.
+        cls: its class.
+        parts: recipes, by position, key or name according to ``kind``.
+    """
+
+    kind: str
+    cls: Any
+    parts: list[tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Shared:
+    """A ``Make`` that appears more than once: the same new object each time."""
+
+    make: Make
+
+
+Recipe = Output | Reference | Constant | Copy | Make | Shared
+
+
+class Builder:
+    """Turns values of the run into recipes, and collects the program's outputs on the way."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._made: dict[int, tuple[Any, Any]] = {}
+        self._output_index: dict[int, int] = {}
+        self.outputs: list[Any] = []
+
+    def build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
+        """The recipe for ``value``; ``label`` and ``where`` say in errors what it was meant for."""
+        capture = self._capture
+        if is_plain(value):
+            return Constant(value)
+        entry = capture.original_of(value)
+        if entry is not None:
+            return Reference(entry.path)
+        if isinstance(value, _compat.Tracer):
+            return self._output(value, label, where)
+        done = self._made.get(id(value))
+        if done is not None and done[0] is value:
+            return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])
+        recipe = self._new(value, label, where)
+        if id(value) not in self._made:
+            self._made[id(value)] = (value, recipe)
+        return recipe
+
+    def output_index(self, value: Any) -> int | None:
+        """Which output of the program ``value`` is, if it is one."""
+        return self._output_index.get(id(value)) if isinstance(value, _compat.Tracer) else None
+
+    def _output(self, tracer: Any, label: str, where: SourceLine | None) -> Recipe:
+        capture = self._capture
+        assert capture.recorder is not None
+        if not capture.recorder.owns(tracer):
+            line = f" (written at {where})" if where else ""
+            raise LeakedWriteError(
+                f"{label} was given a value that belongs to a JAX transform inside the jitted "
+                f"function{line}: {tracer!r}.\n"
+                "It has no meaning once the transform has returned. Return it from the transformed "
+                "function (for jax.grad: has_aux=True) and assign it outside."
+            )
+        array = capture.recorder.is_input(tracer)
+        if array is not None:
+            known = capture.original_of(tracer)
+            if known is not None:
+                return Reference(known.path)
+        index = self._output_index.get(id(tracer))
+        if index is None:
+            index = self._output_index[id(tracer)] = len(self.outputs)
+            self.outputs.append(tracer)
+            capture.keep(tracer)
+        return Output(index)
+
+    def _new(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
+        kind = type(value)
+        if isinstance(value, (jax.Array, np.generic, type, types.ModuleType, types.BuiltinFunctionType)):
+            return Constant(value)
+        if is_value_like(value):
+            return Constant(value)
+        if isinstance(value, np.ndarray) and kind is np.ndarray:
+            return Copy(value.copy())
+        if kind in (tuple, frozenset) or (isinstance(value, tuple) and not hasattr(value, "__dict__")):
+            parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
+            if all(isinstance(part, Constant) for _, part in parts):
+                return Constant(value)
+            return Make("tuple" if isinstance(value, tuple) else "frozenset", kind, parts)
+        make = Make("", kind, [])
+        self._made[id(value)] = (value, make)
+        self._capture.keep(value)
+        self._fill(make, value, label, where)
+        return make
+
+    def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
+        kind = type(value)
+        if kind in (list, set, collections.deque):
+            make.kind = {list: "list", set: "set"}.get(kind, "deque")
+            if kind is collections.deque:
+                make.cls = value.maxlen
+            make.parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
+        elif kind in (dict, collections.OrderedDict):
+            make.kind = "dict"
+            make.parts = self._pairs(value, label, where)
+        elif kind is collections.defaultdict:
+            make.kind = "defaultdict"
+            make.cls = self.build(value.default_factory, label, where)
+            make.parts = self._pairs(value, label, where)
+        elif kind is types.FunctionType:
+            self._fill_function(make, value, label, where)
+        elif kind is types.CellType:
+            make.kind = "cell"
+            try:
+                make.parts = [(None, self.build(value.cell_contents, label, where))]
+            except ValueError:
+                make.parts = []
+        elif kind is types.MethodType:
+            make.kind = "method"
+            make.parts = [
+                (0, self.build(value.__func__, label, where)),
+                (1, self.build(value.__self__, label, where)),
+            ]
+        elif kind is functools.partial:
+            make.kind = "partial"
+            make.parts = [
+                (0, self.build(value.func, label, where)),
+                (1, self.build(value.args, label, where)),
+                (2, self.build(value.keywords, label, where)),
+            ]
+        elif kind is types.SimpleNamespace:
+            make.kind = "namespace"
+            make.parts = [(n, self.build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
+        elif kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+            self._fill_object(make, value, label, where)
+        else:
+            self._fill_reduced(make, value, label, where)
+
+    def _pairs(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[Any, Any]]:
+        return [
+            (self.build(k, label, where), self.build(v, f"{label}[{k!r}]", where))
+            for k, v in dict.items(value)
+        ]
+
+    def _fill_object(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
+        kind = type(value)
+        contents: list[tuple[str, Any]] = []
+        if isinstance(value, dict):
+            contents = [("dict", self._pairs(value, label, where))]
+        elif isinstance(value, list):
+            parts = [self.build(v, f"{label}[{i}]", where) for i, v in enumerate(list.__iter__(value))]
+            contents = [("list", parts)]
+        elif kind.__basicsize__ and not _made_by_python(kind):
+            raise UnsupportedStateError(
+                f"{label} was given a new {kind.__module__}.{kind.__qualname__}, made during the call, "
+                "which freshjit cannot make again at each call.\n"
+                "Create it outside the jitted function, or keep its contents in plain attributes."
+            )
+        make.kind = "object"
+        attributes: list[tuple[str, Any]] = []
+        with self._capture.paused():
+            namespace = getattr(value, "__dict__", {})
+            attributes += namespace.items()
+            slots: list[tuple[str, Any]] = []
+            for cls in kind.__mro__:
+                for name, raw in cls.__dict__.items():
+                    if isinstance(raw, types.MemberDescriptorType) or isinstance(
+                        getattr(raw, "raw", None), types.MemberDescriptorType
+                    ):
+                        member = getattr(raw, "raw", raw)
+                        try:
+                            slots.append((name, member.__get__(value)))
+                        except AttributeError:
+                            continue
+        make.parts = [("attr", (n, self.build(v, f"{label}.{n}", where))) for n, v in attributes]
+        make.parts += [("slot", (n, self.build(v, f"{label}.{n}", where))) for n, v in slots]
+        make.parts += contents
+
+    def _fill_reduced(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
+        try:
+            with self._capture.paused():
+                reduced = value.__reduce_ex__(4)
+        except Exception as error:
+            raise UnsupportedStateError(
+                f"{label} was given a new {type(value).__qualname__}, made during the call, which freshjit "
+                f"cannot make again at each call ({error}).\nCreate it outside the jitted function."
+            ) from error
+        if isinstance(reduced, str):
+            make.kind, make.cls = "constant", value
+            return
+        function, args, *rest = reduced
+        make.kind = "reduced"
+        if function is copyreg.__newobj__:
+            make.cls = self.build(args[0], label, where)
+            args = args[1:]
+            make.parts = [("new", [self.build(a, label, where) for a in args])]
+        else:
+            make.cls = self.build(function, label, where)
+            make.parts = [("call", [self.build(a, label, where) for a in args])]
+        state, items, pairs = (*rest, None, None, None)[:3]
+        if state is not None:
+            make.parts.append(("state", self.build(state, label, where)))
+        if items is not None:
+            make.parts.append(("extend", [self.build(i, label, where) for i in items]))
+        if pairs is not None:
+            made = [(self.build(k, label, where), self.build(v, label, where)) for k, v in pairs]
+            make.parts.append(("update", made))
+
+    def _fill_function(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
+        capture = self._capture
+        make.kind = "function"
+        namespace = capture.namespaces.get(id(value.__globals__))
+        real_globals = value.__globals__ if namespace is None else namespace.real
+        make.cls = (value.__code__, real_globals, value.__name__)
+        cells = value.__closure__ or ()
+        make.parts = [
+            ("closure", [self.build(c, label, where) for c in cells]),
+            ("defaults", self.build(value.__defaults__, label, where)),
+            ("kwdefaults", self.build(value.__kwdefaults__, label, where)),
+            ("dict", self._pairs(value.__dict__, label, where)),
+            ("qualname", Constant(value.__qualname__)),
+        ]
+
+
+def _made_by_python(cls: type) -> bool:
+    """Whether instances hold nothing but attributes: every base is object or a class statement's."""
+    return all(base is object or base.__flags__ & (1 << 9) for base in cls.__mro__)

@@ -1,0 +1,81 @@
+"""Which values are plain (guarded by type and value), and how two of them are compared exactly."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import fractions
+import pathlib
+import re
+import struct
+import uuid
+from typing import Any
+
+import jax
+import numpy as np
+
+__all__ = ["is_plain", "is_value_like", "same_value"]
+
+_PLAIN = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
+)
+
+# Immutable values of libraries whose equality is known to be complete: compared with ==, which is
+# never done with the user's own classes.
+_VALUE_LIKE: tuple[type, ...] = (
+    np.dtype,
+    jax.sharding.Sharding,
+    jax.sharding.PartitionSpec,
+    jax.sharding.Mesh,
+    jax.ShapeDtypeStruct,
+    jax.tree_util.PyTreeDef,
+    datetime.date,
+    datetime.timedelta,
+    datetime.time,
+    decimal.Decimal,
+    fractions.Fraction,
+    pathlib.PurePath,
+    re.Pattern,
+    uuid.UUID,
+)
+
+
+def is_plain(value: Any) -> bool:
+    """Whether ``value`` is one of Python's own immutable values, compared by type and bits."""
+    return type(value) in _PLAIN
+
+
+def is_value_like(value: Any) -> bool:
+    """Whether ``value`` is an immutable value of a library, or an enum member."""
+    return isinstance(value, _VALUE_LIKE) or isinstance(value, enum.Enum)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Whether two plain values are the same for every computation: type, sign of zero and NaN included.
+
+    >>> same_value(0.0, -0.0), same_value(1, True), same_value(float("nan"), float("nan"))
+    (False, False, True)
+    """
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is float:
+        return struct.pack("d", a) == struct.pack("d", b)
+    if kind is complex:
+        return same_value(a.real, b.real) and same_value(a.imag, b.imag)
+    if kind is slice:
+        return all(same_value(x, y) for x, y in zip(_parts(a), _parts(b), strict=True))
+    if isinstance(a, np.generic):
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if kind is tuple or kind is frozenset:
+        if len(a) != len(b):
+            return False
+        if kind is tuple:
+            return all(map(same_value, a, b))
+        return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
+    return a is b or bool(a == b)
+
+
+def _parts(value: slice) -> tuple[Any, Any, Any]:
+    return value.start, value.stop, value.step

@@ -1,0 +1,122 @@
+"""What traced code sees in place of real things: one module per kind of value.
+
+``view_of`` picks the kind. Exact types first, then families; whatever is left is opaque: taken as it
+is and guarded by identity.
+"""
+
+from __future__ import annotations
+
+import collections
+import enum
+import functools
+import inspect
+import types
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import UnsupportedStateError
+from freshjit.state.guards import user_line
+from freshjit.state.hooks import can_hook
+from freshjit.state.path import Path
+from freshjit.state.values import is_plain, is_value_like
+from freshjit.state.views import arrays, containers, functions, modules, objects
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+
+__all__ = ["register", "view_of"]
+
+View = Callable[["Capture", Any, Path], Any]
+
+_EXACT: dict[type, View] = {
+    list: containers.view_list,
+    dict: containers.view_dict,
+    tuple: containers.view_tuple,
+    set: containers.view_set,
+    frozenset: containers.view_set,
+    collections.deque: containers.view_deque,
+    collections.OrderedDict: containers.view_dict,
+    collections.defaultdict: containers.view_dict,
+    collections.Counter: containers.view_dict,
+    types.SimpleNamespace: containers.view_namespace,
+    types.MappingProxyType: containers.view_mapping_proxy,
+    np.ndarray: arrays.view_numpy,
+    types.FunctionType: functions.view_function,
+    types.MethodType: functions.view_method,
+    types.BuiltinFunctionType: functions.view_builtin,
+    functools.partial: functions.view_partial,
+    functools.partialmethod: functions.view_partial,
+    staticmethod: functions.view_static,
+    classmethod: functions.view_static,
+    _compat.JitFunction: functions.view_plain_jit,
+    type(functools.lru_cache(lambda: None)): functions.view_memoised,
+    weakref.ref: functions.view_weakref,
+    types.ModuleType: modules.view_module,
+}
+
+
+def register(kind: type, view: View) -> None:
+    """Say how values of exactly this type are seen by traced code (for modules further up)."""
+    _EXACT[kind] = view
+
+
+def view_of(capture: Capture, value: Any, path: Path) -> Any:
+    """The view of ``value``, which no path has reached before in this capture."""
+    if is_plain(value) or isinstance(value, np.generic):
+        capture.guard(path, "value", value)
+        return value
+    kind = type(value)
+    view = _EXACT.get(kind)
+    if view is not None:
+        return view(capture, value, path)
+    if isinstance(value, (jax.Array, _compat.Tracer)):
+        return arrays.view_jax(capture, value, path)
+    if isinstance(value, type):
+        return objects.view_class(capture, value, path)
+    if isinstance(value, enum.Enum):
+        return _opaque(capture, value, path)
+    if is_value_like(value):
+        capture.guard(path, "equal", value)
+        return capture.remember(value, value, path)
+    if isinstance(value, types.ModuleType):
+        return modules.view_module(capture, value, path)
+    if isinstance(value, (dict, list, set, tuple, frozenset, collections.deque)):
+        return containers.view_subclass(capture, value, path)
+    if isinstance(value, (int, float, complex, str, bytes)):
+        return _subclass_of_plain(capture, value, path)
+    if isinstance(value, np.ndarray):
+        return arrays.view_numpy(capture, value, path)
+    if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
+        return functions.view_custom_derivative(capture, value, path)
+    if inspect.isgenerator(value) or inspect.iscoroutine(value) or isinstance(value, Iterator):
+        if not can_hook(kind):
+            return _refuse_iterator(value, path)
+    if can_hook(kind):
+        return objects.view_object(capture, value, path)
+    return _opaque(capture, value, path)
+
+
+def _opaque(capture: Capture, value: Any, path: Path) -> Any:
+    capture.guard(path, "is", value)
+    return capture.remember(value, value, path)
+
+
+def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
+    base = next(b for b in (int, float, complex, str, bytes) if isinstance(value, b))
+    capture.guard(path, "type", type(value))
+    capture.guard(path, "subvalue", (base, base(value)))
+    return value
+
+
+def _refuse_iterator(value: Any, path: Path) -> Any:
+    where = user_line()
+    raise UnsupportedStateError(
+        f"{path} is a {type(value).__name__}{f' (read at {where})' if where else ''}: it moves when it is "
+        "read, and compiled code cannot move it.\n"
+        "Keep a list and an index in its place, or take the next item outside and pass it as an argument."
+    )

@@ -1,0 +1,318 @@
+"""Views of arrays: tracers for JAX arrays, and for NumPy arrays a stand-in that turns into one.
+
+A NumPy array must behave as NumPy in NumPy code and become an input of the program where it meets
+JAX. ``NumpyView`` is not an ndarray underneath, so nothing, C code included, can get at the numbers
+without asking it: if it is asked by JAX it answers with a tracer; if by anybody else with the
+numbers, and the program is then valid for these numbers only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import CapturedNumpyWriteError
+from freshjit.state.guards import user_line
+from freshjit.state.path import Path
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+
+def view_jax(capture: Capture, value: Any, path: Path) -> Any:
+    tracer = capture.input(value, path)
+    return capture.remember(value, tracer, path)
+
+
+def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any:
+    if type(value) is not np.ndarray or value.dtype.kind not in "biufc":
+        # Object, string and record arrays cannot be inputs; nor do we know what a subclass means.
+        capture.guard(path, "type", type(value))
+        capture.guard(path, "content", value.copy())
+        return capture.remember(value, value.copy(), path)
+    source = _Source(capture, value, path)
+    capture.mutable(source)
+    capture.guard(path, "aval", (value.shape, value.dtype))
+    return capture.remember(value, NumpyView(source, ()), path)
+
+
+class _Source:
+    """One captured NumPy array: its input once JAX wants it, its numbers once anybody else does."""
+
+    def __init__(self, capture: Capture, original: np.ndarray[Any, Any], path: Path) -> None:
+        self.capture, self.original, self.path = capture, original, path
+        self.before = original.copy()
+        self._numbers: np.ndarray[Any, Any] | None = None
+        self._tracer: Any = None
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        if self._numbers is None:
+            self.capture.needs_content(self.path, self.before)
+            self._numbers = self.before.copy()
+        return self._numbers
+
+    def tracer(self) -> Any:
+        if self.changed():
+            return jnp.asarray(self.numbers().copy())
+        if self._tracer is None:
+            with jax.ensure_compile_time_eval():
+                device_array = jnp.asarray(self.before)
+            self._tracer = self.capture.input(self.before, self.path, device_array)
+        return self._tracer
+
+    def changed(self) -> bool:
+        return self._numbers is not None and self._numbers.tobytes() != self.before.tobytes()
+
+    # -- Mutable --------------------------------------------------------------------------------
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        if self.changed():
+            yield Write(self.path, "fill", None, self.numbers().copy(), user_line())
+
+    def snapshot(self) -> Any:
+        return None if self._numbers is None else self._numbers.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        if snapshot is not None:
+            self.numbers()[...] = snapshot
+        elif self._numbers is not None:
+            self._numbers[...] = self.before
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return {}  # only concrete numbers ever get here, and they are there already
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        pass
+
+    def label(self, key: Any) -> str:
+        return str(self.path)
+
+
+def _is_jax(value: Any) -> bool:
+    return isinstance(value, (jax.Array, _compat.Tracer))
+
+
+def _plain(value: Any) -> Any:
+    """The same with every view replaced by its numbers."""
+    kind = type(value)
+    if kind is NumpyView:
+        return value.numbers()
+    if kind in (list, tuple):
+        return kind(map(_plain, value))
+    if kind is dict:
+        return {k: _plain(v) for k, v in value.items()}
+    return value
+
+
+def to_jax(value: Any) -> Any:
+    """The same with every view replaced by its tracer."""
+    kind = type(value)
+    if kind is NumpyView:
+        return value.__jax_array__()
+    if kind in (list, tuple):
+        return kind(map(to_jax, value)) if any(type(v) is NumpyView for v in value) else value
+    if kind is dict and any(type(v) is NumpyView for v in value.values()):
+        return {k: to_jax(v) for k, v in value.items()}
+    return value
+
+
+def _binary(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    function: Any = getattr(operator, name)
+
+    def operate(self: NumpyView, other: Any) -> Any:
+        if _is_jax(other):
+            mine = self.__jax_array__()
+            return function(other, mine) if reflected else function(mine, other)
+        mine, theirs = self.numbers(), _plain(other)
+        return function(theirs, mine) if reflected else function(mine, theirs)
+
+    return operate
+
+
+def _in_place(name: str) -> Callable[[Any, Any], Any]:
+    function: Any = getattr(operator, name)
+
+    def operate(self: NumpyView, other: Any) -> Any:
+        self.refuse_traced(other)
+        function(self.numbers(), _plain(other))
+        return self
+
+    return operate
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def operate(self: NumpyView) -> Any:
+        return getattr(self.numbers(), name)()
+
+    return operate
+
+
+class NumpyView:
+    """What traced code holds in place of a captured NumPy array (or of a basic slice of one)."""
+
+    __slots__ = ("__weakref__", "_source", "_steps")
+    __array_priority__ = 50  # above NumPy's own arrays, below JAX's
+
+    def __init__(self, source: _Source, steps: tuple[Any, ...]) -> None:
+        self._source, self._steps = source, steps
+
+    @property
+    def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return np.ndarray  # isinstance(x, np.ndarray) is True, as it is for the real one
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """The concrete array; the program becomes valid for these contents only."""
+        value = self._source.numbers()
+        for step in self._steps:
+            value = value[step]
+        return value
+
+    def __jax_array__(self) -> Any:
+        value = self._source.tracer()
+        for step in self._steps:
+            value = value[step]
+        return value
+
+    def _still(self) -> np.ndarray[Any, Any]:
+        """The array for questions about its form, which need no contents."""
+        value = self._source.before
+        for step in self._steps:
+            value = value[step]
+        return value
+
+    shape = property(lambda self: self._still().shape)
+    dtype = property(lambda self: self._still().dtype)
+    ndim = property(lambda self: self._still().ndim)
+    size = property(lambda self: self._still().size)
+    nbytes = property(lambda self: self._still().nbytes)
+    itemsize = property(lambda self: self._still().itemsize)
+    T = property(lambda self: self.numbers().T)
+
+    def __len__(self) -> int:
+        return len(self._still())
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.numbers(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        numbers = self.numbers()
+        return numbers if dtype is None else numbers.astype(dtype)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        out = kwargs.get("out", ())
+        for target in out:
+            if type(target) is NumpyView:
+                target.refuse_traced(inputs)
+        if method == "__call__" and any(map(_is_jax, inputs)) and not out:
+            return getattr(jnp, ufunc.__name__)(*map(to_jax, inputs), **kwargs)
+        return getattr(ufunc, method)(*map(_plain, inputs), **_plain(kwargs))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*_plain(args), **_plain(kwargs))
+
+    def __getitem__(self, key: Any) -> Any:
+        if _contains_jax(key):
+            return self.__jax_array__()[key]
+        if _is_basic(key) and self._still()[key].ndim > 0:
+            return NumpyView(self._source, (*self._steps, key))
+        return self.numbers()[_plain(key)]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.refuse_traced((key, value))
+        self.numbers()[_plain(key)] = _plain(value)
+
+    def refuse_traced(self, values: Any) -> None:
+        if _contains_jax(values):
+            where = user_line()
+            raise CapturedNumpyWriteError(
+                f"a traced value was written into the NumPy array {self._source.path}"
+                f"{f' at {where}' if where else ''}: NumPy can only hold concrete numbers.\n"
+                f"Make {self._source.path} a jax array (jnp.asarray) and assign a new one: "
+                f"{self._source.path} = {self._source.path}.at[...].set(...)."
+            )
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> bool:
+        return _plain(value) in self.numbers()
+
+    def __repr__(self) -> str:
+        return repr(self.numbers())
+
+    def __str__(self) -> str:
+        return str(self.numbers())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.numbers(), spec)
+
+    __hash__ = None  # pyright: ignore[reportAssignmentType] - arrays are not hashable
+
+    __bool__ = _unary("__bool__")
+    __int__ = _unary("__int__")
+    __float__ = _unary("__float__")
+    __complex__ = _unary("__complex__")
+    __index__ = _unary("__index__")
+    __neg__ = _unary("__neg__")
+    __pos__ = _unary("__pos__")
+    __abs__ = _unary("__abs__")
+    __invert__ = _unary("__invert__")
+
+    __eq__ = _binary("eq", False)  # pyright: ignore[reportAssignmentType]
+    __ne__ = _binary("ne", False)  # pyright: ignore[reportAssignmentType]
+    __lt__ = _binary("lt", False)
+    __le__ = _binary("le", False)
+    __gt__ = _binary("gt", False)
+    __ge__ = _binary("ge", False)
+    __add__, __radd__, __iadd__ = _binary("add", False), _binary("add", True), _in_place("iadd")
+    __sub__, __rsub__, __isub__ = _binary("sub", False), _binary("sub", True), _in_place("isub")
+    __mul__, __rmul__, __imul__ = _binary("mul", False), _binary("mul", True), _in_place("imul")
+    __matmul__, __rmatmul__ = _binary("matmul", False), _binary("matmul", True)
+    __imatmul__ = _in_place("imatmul")
+    __truediv__, __rtruediv__ = _binary("truediv", False), _binary("truediv", True)
+    __itruediv__ = _in_place("itruediv")
+    __floordiv__, __rfloordiv__ = _binary("floordiv", False), _binary("floordiv", True)
+    __ifloordiv__ = _in_place("ifloordiv")
+    __mod__, __rmod__, __imod__ = _binary("mod", False), _binary("mod", True), _in_place("imod")
+    __pow__, __rpow__, __ipow__ = _binary("pow", False), _binary("pow", True), _in_place("ipow")
+    __and__, __rand__, __iand__ = _binary("and_", False), _binary("and_", True), _in_place("iand")
+    __or__, __ror__, __ior__ = _binary("or_", False), _binary("or_", True), _in_place("ior")
+    __xor__, __rxor__, __ixor__ = _binary("xor", False), _binary("xor", True), _in_place("ixor")
+    __lshift__, __rlshift__ = _binary("lshift", False), _binary("lshift", True)
+    __rshift__, __rrshift__ = _binary("rshift", False), _binary("rshift", True)
+
+    def __divmod__(self, other: Any) -> Any:
+        return divmod(self.numbers(), _plain(other))
+
+    def __copy__(self) -> Any:
+        return self.numbers().copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.numbers().copy()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self.numbers().__reduce_ex__(protocol)
+
+
+def _contains_jax(key: Any) -> bool:
+    if isinstance(key, tuple) or type(key) is list:
+        return any(map(_contains_jax, key))
+    if isinstance(key, slice):
+        return any(map(_contains_jax, (key.start, key.stop, key.step)))
+    return _is_jax(key)
+
+
+def _is_basic(key: Any) -> bool:
+    if isinstance(key, tuple):
+        return all(map(_is_basic, key))
+    return key is None or key is Ellipsis or isinstance(key, slice) or type(key) is int

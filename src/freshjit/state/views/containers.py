@@ -1,0 +1,310 @@
+"""Views of containers: copies of the same type with views inside.
+
+Being real lists and dicts, they behave exactly as such, in C code and in JAX's pytrees too. What the
+traced code did to a copy is found by comparing it afterwards, and is done to the original at the
+commit, in place: aliases stay aliases.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from freshjit.state.hooks import GAP
+from freshjit.state.path import Path
+from freshjit.state.values import is_plain
+from freshjit.state.views import objects
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+
+class SequenceCopy:
+    """A list or deque."""
+
+    def __init__(self, view: Any, path: Path) -> None:
+        self.view, self.path = view, path
+        self.initial = _items(view)
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        now, before = _items(self.view), self.initial
+        if len(now) == len(before):
+            for i, (new, old) in enumerate(zip(now, before, strict=True)):
+                if new is not old:
+                    yield Write(self.path, "setitem", i, new)
+        elif all(a is b for a, b in zip(before, now, strict=False)) and len(now) > len(before):
+            for value in now[len(before) :]:
+                yield Write(self.path, "append", None, value)
+        else:
+            yield Write(self.path, "replace", None, list(now))
+
+    def snapshot(self) -> Any:
+        return _items(self.view)
+
+    def restore(self, snapshot: Any) -> None:
+        _clear(self.view)
+        self.view.extend(snapshot)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        now = _items(self.view)
+        if len(now) == len(snapshot) and all(a is b for a, b in zip(now, snapshot, strict=True)):
+            return {}
+        if len(now) == len(snapshot):
+            pairs = enumerate(zip(now, snapshot, strict=True))
+            return {i: new for i, (new, old) in pairs if new is not old}
+        return {"all": list(now)}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for key, value in changes.items():
+            if key == "all":
+                self.restore(value)
+            else:
+                self.view[key] = value
+
+    def label(self, key: Any) -> str:
+        return str(self.path) if key == "all" else f"{self.path}[{key}]"
+
+
+class MappingCopy:
+    """A dict of any standard kind, or the attributes of a SimpleNamespace."""
+
+    def __init__(self, contents: dict[Any, Any], path: Path, actions: tuple[str, str]) -> None:
+        self.contents, self.path = contents, path
+        self.set_action, self.delete_action = actions
+        self.initial = dict(dict.items(contents))
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        now = dict(dict.items(self.contents))
+        before = [k for k in self.initial if k in now]
+        if before != [k for k in now if k in self.initial]:
+            yield Write(self.path, "replacedict", None, now)  # the order changed: all of it is rewritten
+            return
+        for key in self.initial:
+            if key not in now:
+                yield Write(self.path, self.delete_action, key, None)
+        for key, value in now.items():
+            if self.initial.get(key, GAP) is not value:
+                yield Write(self.path, self.set_action, key, value)
+
+    def snapshot(self) -> Any:
+        return dict(dict.items(self.contents))
+
+    def restore(self, snapshot: Any) -> None:
+        dict.clear(self.contents)
+        for key, value in snapshot.items():
+            type(self.contents).__setitem__(self.contents, key, value)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        now = dict(dict.items(self.contents))
+        changed = {k: v for k, v in now.items() if snapshot.get(k, GAP) is not v}
+        changed.update({k: GAP for k in snapshot if k not in now})
+        return changed
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for key, value in changes.items():
+            if value is GAP:
+                self.contents.pop(key, None)
+            else:
+                self.contents[key] = value
+
+    def label(self, key: Any) -> str:
+        return f"{self.path}[{key!r}]"
+
+
+class SetCopy:
+    """A set."""
+
+    def __init__(self, view: set[Any], path: Path) -> None:
+        self.view, self.path = view, path
+        self.initial = set(view)
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        if self.view != self.initial:
+            yield Write(self.path, "replaceset", None, list(self.view))
+
+    def snapshot(self) -> Any:
+        return set(self.view)
+
+    def restore(self, snapshot: Any) -> None:
+        self.view.clear()
+        self.view.update(snapshot)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return {} if self.view == snapshot else {"all": set(self.view)}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for value in changes.values():
+            self.restore(value)
+
+    def label(self, key: Any) -> str:
+        return str(self.path)
+
+
+def _items(view: Any) -> list[Any]:
+    return list(list.__iter__(view)) if isinstance(view, list) else list(view)
+
+
+def _clear(view: Any) -> None:
+    list.clear(view) if isinstance(view, list) else view.clear()
+
+
+def view_list(capture: Capture, value: list[Any], path: Path) -> Any:
+    capture.guard(path, "type", list)
+    capture.guard(path, "len", len(value))
+    view: list[Any] = []
+    capture.remember(value, view, path)
+    view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
+    capture.mutable(SequenceCopy(view, path))
+    return view
+
+
+def view_deque(capture: Capture, value: collections.deque[Any], path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    capture.guard(path, "len", len(value))
+    capture.guard(path.attr("maxlen"), "value", value.maxlen)
+    view: collections.deque[Any] = collections.deque(maxlen=value.maxlen)
+    capture.remember(value, view, path)
+    view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
+    capture.mutable(SequenceCopy(view, path))
+    return view
+
+
+def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    capture.guard(path, "len", len(value))
+    items = [capture.view(item, path.item(i)) for i, item in enumerate(tuple.__iter__(value))]
+    if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
+        return capture.remember(value, value, path)
+    return capture.remember(value, tuple.__new__(type(value), items), path)
+
+
+def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
+    kind = type(value)
+    capture.guard(path, "type", kind)
+    view = kind.__new__(kind)
+    if isinstance(value, collections.defaultdict):
+        view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
+    capture.remember(value, view, path)
+    _fill_dict(capture, value, view, path)
+    capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
+    return view
+
+
+def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
+    keys = tuple(dict.keys(value))
+    capture.guard(path, "keys", keys)
+    base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
+    store = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
+    for i, (key, item) in enumerate(list(dict.items(value))):
+        if type(value) is dict:
+            place = path.item(key)
+        else:
+            place = path.to("rawitem", ("dict", key))
+        store(view, _view_key(capture, key, path, i), capture.view(item, place))
+
+
+def _view_key(capture: Capture, key: Any, path: Path, index: int) -> Any:
+    """Keys are taken as they are, except that functions are seen as clones everywhere."""
+    if isinstance(key, types.FunctionType):
+        return capture.view(key, path.to("nth", index))
+    return key
+
+
+def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    if all(is_plain(v) or isinstance(v, (tuple, frozenset, type)) for v in value):
+        capture.guard(path, "elements", frozenset(value))
+        elements = list(value)
+    else:
+        capture.guard(path, "len", len(value))
+        elements = [capture.view(v, path.to("nth", i)) for i, v in enumerate(value)]
+    if isinstance(value, frozenset):
+        return capture.remember(value, frozenset(elements), path)
+    view = set(elements)
+    capture.remember(value, view, path)
+    capture.mutable(SetCopy(view, path))
+    return view
+
+
+def view_namespace(capture: Capture, value: types.SimpleNamespace, path: Path) -> Any:
+    capture.guard(path, "type", types.SimpleNamespace)
+    view = types.SimpleNamespace()
+    capture.remember(value, view, path)
+    contents = value.__dict__
+    capture.guard(path.to("dict"), "keys", tuple(contents))
+    for name, item in list(contents.items()):
+        view.__dict__[name] = capture.view(item, path.attr(name))
+    capture.mutable(MappingCopy(view.__dict__, path, ("setattr", "delattr")))
+    return view
+
+
+def view_mapping_proxy(capture: Capture, value: types.MappingProxyType[Any, Any], path: Path) -> Any:
+    capture.guard(path, "type", types.MappingProxyType)
+    capture.guard(path, "keys", tuple(value))
+    view = types.MappingProxyType({k: capture.view(v, path.item(k)) for k, v in value.items()})
+    return capture.remember(value, view, path)
+
+
+def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
+    """An instance of the user's own subclass of a container: a shadow of the same class."""
+    kind = type(value)
+    capture.guard(path, "type", kind)
+    if isinstance(value, tuple):
+        items = [
+            capture.view(item, path.to("rawitem", ("tuple", i)))
+            for i, item in enumerate(tuple.__iter__(value))
+        ]
+        view = tuple.__new__(kind, items)
+        _copy_attributes_of_tuple(value, view)
+        capture.remember(value, view, path)
+        capture.hooks.add(kind)
+        return view
+    if isinstance(value, (set, frozenset)):
+        capture.guard(path, "elements", frozenset(value))
+        return capture.remember(value, value, path)
+    view = kind.__new__(kind)
+    objects.adopt_object(capture, value, view, path)
+    if isinstance(value, dict):
+        if isinstance(value, collections.defaultdict):
+            view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
+        _fill_dict(capture, value, view, path)
+        capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
+    elif isinstance(value, list):
+        capture.guard(path, "len", len(value))
+        items = list(enumerate(list.__iter__(value)))
+        list.extend(view, [capture.view(item, path.to("rawitem", ("list", i))) for i, item in items])
+        capture.mutable(SequenceCopy(view, path))
+    else:
+        view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
+        capture.mutable(SequenceCopy(view, path))
+    return view
+
+
+def _copy_attributes_of_tuple(value: Any, view: Any) -> None:
+    if hasattr(value, "__dict__"):
+        view.__dict__.update(value.__dict__)
+
+
+def watch_argument(capture: Capture, value: Any, path: Path) -> None:
+    """Watch a container among the traced arguments (JAX has rebuilt it: it is the view already)."""
+    if type(value) is list:
+        capture.remember(value, value, path)
+        for i, item in enumerate(value):
+            watch_argument(capture, item, path.item(i))
+        capture.mutable(SequenceCopy(value, path))
+    elif type(value) is dict:
+        capture.remember(value, value, path)
+        for key, item in value.items():
+            watch_argument(capture, item, path.item(key))
+        capture.mutable(MappingCopy(value, path, ("setitem", "delitem")))
+    elif isinstance(value, tuple):
+        for i, item in enumerate(value):
+            watch_argument(capture, item, path.item(i))

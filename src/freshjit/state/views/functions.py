@@ -1,0 +1,352 @@
+"""Views of functions: clones whose cells hold views and whose globals are watched.
+
+A clone has the same code object. Its cells are new ones, shared between sibling closures as the
+originals are; its globals are the capture's ``Namespace``. So everything the body reads beside its
+arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays apart until the commit.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from freshjit.state.guards import SourceLine, user_line
+from freshjit.state.hooks import GAP
+from freshjit.state.libraries import is_library_function, is_library_module
+from freshjit.state.path import Path
+from freshjit.state.values import is_plain
+from freshjit.state.views import modules
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+
+class CellState:
+    """One closure variable: the real cell and the one that clones share in its place."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.cell = types.CellType()
+        self.initial: Any = GAP
+        self.where: SourceLine | None = None
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        now = self.snapshot()
+        if now is not self.initial:
+            if now is GAP:
+                yield Write(self.path, "delcell", None, None)
+            else:
+                yield Write(self.path, "setcell", None, now)
+
+    def snapshot(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return GAP
+
+    def restore(self, snapshot: Any) -> None:
+        if snapshot is GAP:
+            del self.cell.cell_contents
+        else:
+            self.cell.cell_contents = snapshot
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        now = self.snapshot()
+        return {} if now is snapshot else {None: now}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for value in changes.values():
+            self.restore(value)
+
+    def label(self, key: Any) -> str:
+        return self.path.to("contents").label
+
+
+class FunctionDict:
+    """The attributes that a function object carries (``f.calls += 1``)."""
+
+    def __init__(self, path: Path, clone: types.FunctionType, initial: dict[str, Any]) -> None:
+        self.path, self.clone, self.initial = path, clone, initial
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        now = self.clone.__dict__
+        for name in self.initial:
+            if name not in now:
+                yield Write(self.path, "delattr", name, None)
+        for name, value in now.items():
+            if self.initial.get(name, GAP) is not value:
+                yield Write(self.path, "setdict", name, value)
+
+    def snapshot(self) -> Any:
+        return dict(self.clone.__dict__)
+
+    def restore(self, snapshot: Any) -> None:
+        self.clone.__dict__.clear()
+        self.clone.__dict__.update(snapshot)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        now = self.clone.__dict__
+        changed = {n: v for n, v in now.items() if snapshot.get(n, GAP) is not v}
+        changed.update({n: GAP for n in snapshot if n not in now})
+        return changed
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for name, value in changes.items():
+            if value is GAP:
+                self.clone.__dict__.pop(name, None)
+            else:
+                self.clone.__dict__[name] = value
+
+    def label(self, key: Any) -> str:
+        return f"{self.path}.{key}"
+
+
+def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
+    if is_library_function(function):
+        if function.__closure__ is None:
+            capture.guard(path, "is", function)
+            view = modules.library_value(function)
+            return capture.remember(function, view, path)
+        if hasattr(function, "registry") and hasattr(function, "dispatch"):
+            return _view_singledispatch(capture, function, path)
+    capture.guard(path, "code", function.__code__)
+    if is_library_function(function):
+        namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
+    else:
+        namespace = watched_globals(capture, function, path)
+    cells = [
+        cell_of(capture, cell, path, i, name)
+        for i, (name, cell) in enumerate(
+            zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        )
+    ]
+    clone = types.FunctionType(
+        function.__code__, namespace, function.__name__, None, tuple(c.cell for c, _ in cells)
+    )
+    capture.remember(function, clone, path)
+    clone.__qualname__ = function.__qualname__
+    clone.__module__ = function.__module__
+    clone.__doc__ = function.__doc__
+    clone.__annotations__ = function.__annotations__
+    if function.__defaults__:
+        names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(function.__defaults__) :]
+        place = path.attr("__defaults__")
+        capture.guard(place, "len", len(function.__defaults__))
+        clone.__defaults__ = tuple(
+            capture.view(value, place.to("item", i, f"default of {name}"))
+            for i, (name, value) in enumerate(zip(names, function.__defaults__, strict=True))
+        )
+    if function.__kwdefaults__:
+        place = path.attr("__kwdefaults__")
+        capture.guard(place, "keys", tuple(function.__kwdefaults__))
+        clone.__kwdefaults__ = {
+            name: capture.view(value, place.to("item", name, f"default of {name}"))
+            for name, value in function.__kwdefaults__.items()
+        }
+    if function.__dict__:
+        place = path.to("dict")
+        capture.guard(place, "keys", tuple(function.__dict__))
+        initial = {
+            name: capture.view(value, place.to("item", name, f"{path}.{name}"))
+            for name, value in function.__dict__.items()
+        }
+        clone.__dict__.update(initial)
+        capture.mutable(FunctionDict(path, clone, initial))
+    else:
+        capture.mutable(FunctionDict(path, clone, {}))
+    for state, cell in cells:
+        fill_cell(capture, state, cell)
+    return clone
+
+
+def watched_globals(capture: Capture, function: types.FunctionType, path: Path) -> modules.Namespace:
+    """The watched globals of a function at ``path``."""
+    namespace, code = function.__globals__, function.__code__
+    place = path.to("globals")
+    known = capture.namespaces.get(id(namespace))
+    if known is None:
+        known = modules.Namespace(capture, namespace, place)
+        capture.namespaces[id(namespace)] = known
+    elif known.path is not place:
+        capture.guard(place, "alias", known.path)
+    known.preload(code)
+    return known
+
+
+def cell_of(
+    capture: Capture, cell: types.CellType, path: Path, index: int, name: str
+) -> tuple[CellState, types.CellType | None]:
+    """The shared stand-in for a cell, and the cell itself if its contents are still to be read."""
+    place = path.to("cell", index, f"closure {name}")
+    known = capture.cells.get(id(cell))
+    if known is not None:
+        if known.path is not place:
+            capture.guard(place, "alias", known.path)
+        return known, None
+    state = capture.cells[id(cell)] = CellState(place)
+    capture.keep(cell)
+    capture.mutable(state)
+    capture.remember(cell, state.cell, place)
+    return state, cell
+
+
+def fill_cell(capture: Capture, state: CellState, cell: types.CellType | None) -> None:
+    if cell is None:
+        return
+    try:
+        value = cell.cell_contents
+    except ValueError:
+        capture.guard(state.path, "empty", None)
+        return
+    label = state.path.label
+    state.initial = capture.view(value, state.path.to("contents", None, label))
+    state.cell.cell_contents = state.initial
+
+
+def view_method(capture: Capture, method: types.MethodType, path: Path) -> Any:
+    capture.guard(path, "type", types.MethodType)
+    function = capture.view(method.__func__, path.attr("__func__"))
+    label = "self" if path.parent is None else f"{path}.__self__"
+    instance = capture.view(method.__self__, path.to("attr", "__self__", label))
+    return capture.remember(method, types.MethodType(function, instance), path)
+
+
+def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Path) -> Any:
+    owner = function.__self__
+    if owner is None or isinstance(owner, types.ModuleType):
+        capture.guard(path, "is", function)
+        return capture.remember(function, function, path)
+    # A bound method of a C type, say history.append: the same method of the view of its owner.
+    capture.guard(path, "type", type(function))
+    capture.guard(path.attr("__name__"), "value", function.__name__)
+    instance = capture.view(owner, path.to("attr", "__self__", f"{path}.__self__"))
+    return capture.remember(function, getattr(instance, function.__name__), path)
+
+
+def view_partial(capture: Capture, value: functools.partial[Any], path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    view = type(value)(
+        capture.view(value.func, path.to("attr", "func", str(path))),
+        *capture.view(value.args, path.attr("args")),
+        **capture.view(value.keywords, path.attr("keywords")),
+    )
+    return capture.remember(value, view, path)
+
+
+def view_static(capture: Capture, value: Any, path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    view = type(value)(capture.view(value.__func__, path.attr("__func__")))
+    return capture.remember(value, view, path)
+
+
+def view_plain_jit(capture: Capture, function: Any, path: Path) -> Any:
+    """A ``jax.jit`` function: entered if it is the user's, so that what it captures is live too."""
+    wrapped = getattr(function, "__wrapped__", None)
+    if wrapped is None or is_library_module(_home(wrapped)):
+        capture.guard(path, "is", function)
+        return capture.remember(function, modules.library_value(function), path)
+    capture.guard(path, "type", type(function))
+    view = capture.view(wrapped, path.to("attr", "__wrapped__", str(path)))
+    capture.alias_view(function, view, path)
+    return view
+
+
+def _home(function: Any) -> str | None:
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    if isinstance(function, types.FunctionType):
+        home = function.__globals__.get("__name__")
+        if function.__closure__ and is_library_module(home):
+            return getattr(function, "__module__", home)
+        return home
+    return getattr(type(function), "__module__", None)
+
+
+def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
+    """``jax.custom_jvp`` and ``custom_vjp`` objects: the same with views of the user's functions."""
+    if is_library_module(_home(value.fun)):
+        capture.guard(path, "is", value)
+        return capture.remember(value, modules.library_value(value), path)
+    capture.guard(path, "type", type(value))
+    view = copy.copy(value)
+    capture.remember(value, view, path)
+    for name in ("fun", "jvp", "fwd", "bwd"):
+        function = getattr(value, name, None)
+        if function is not None:
+            setattr(view, name, capture.view(function, path.attr(name)))
+    return view
+
+
+def view_memoised(capture: Capture, function: Any, path: Path) -> Any:
+    """``functools.lru_cache``: what eager code gets is whatever the cache holds, so that is read.
+
+    With plain arguments the real cache is asked, now and again at each call; the answer is state.
+    With anything else the body is run, memoised for this capture only: a tracer must not get into
+    a cache that outlives it.
+    """
+    capture.guard(path, "is", function)
+    memo: dict[Any, Any] = {}
+
+    @functools.wraps(function.__wrapped__)
+    def memoised(*args: Any, **kwargs: Any) -> Any:
+        originals = [_real_argument(capture, a) for a in args]
+        if not kwargs and GAP not in originals:
+            with capture.paused(), jax.ensure_compile_time_eval():
+                value = function(*originals)
+            return capture.view(value, path.to("call", tuple(originals)))
+        key = (args, tuple(kwargs.items()))
+        if key not in memo:
+            body = capture.view(function.__wrapped__, path.attr("__wrapped__"))
+            memo[key] = body(*args, **kwargs)
+        return memo[key]
+
+    return capture.remember(function, memoised, path)
+
+
+def _real_argument(capture: Capture, value: Any) -> Any:
+    if is_plain(value) or isinstance(value, type):
+        return value
+    return GAP
+
+
+def _view_singledispatch(capture: Capture, function: Any, path: Path) -> Any:
+    """``functools.singledispatch``: which implementation a class gets is state."""
+    capture.guard(path, "is", function)
+
+    @functools.wraps(function)
+    def dispatching(*args: Any, **kwargs: Any) -> Any:
+        return dispatch(type(args[0]))(*args, **kwargs)
+
+    def dispatch(cls: type) -> Any:
+        implementation = function.dispatch(cls)
+        return capture.view(implementation, path.attr("dispatch").to("call", (cls,)))
+
+    capture.remember(function, dispatching, path)
+    dispatching.dispatch = dispatch  # pyright: ignore[reportFunctionMemberAccess]
+    return dispatching
+
+
+def view_weakref(capture: Capture, reference: Any, path: Path) -> Any:
+    """A weak reference: following it is a read of what it refers to."""
+    capture.guard(path, "type", type(reference))
+
+    def follow() -> Any:
+        target = reference()
+        place = path.to("call", ())
+        return capture.view(target, place)
+
+    return capture.remember(reference, follow, path)
+
+
+def note_write(state: CellState) -> None:
+    state.where = user_line()

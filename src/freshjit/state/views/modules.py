@@ -1,0 +1,398 @@
+"""Views of namespaces: the globals of the user's modules, and JAX's modules as traced code sees them."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from freshjit import _compat
+from freshjit.state import hooks
+from freshjit.state.active import thread
+from freshjit.state.guards import user_line
+from freshjit.state.hooks import GAP
+from freshjit.state.libraries import is_library_module
+from freshjit.state.path import Path
+from freshjit.state.views import arrays
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+
+class Namespace(dict[str, Any]):
+    """The globals of one module as its cloned functions see them.
+
+    CPython asks ``__getitem__`` for every global name when a function's globals are not exactly a
+    dict; names that are assigned (``global x``) land in the dict itself, which is how they are found.
+    """
+
+    def __init__(self, capture: Capture, real: dict[str, Any], path: Path) -> None:
+        super().__init__()
+        self.capture, self.real, self.path = capture, real, path
+        self.cache: dict[str, Any] = {}
+        self.preloaded: dict[str, Any] = {"__builtins__": capture.builtins}
+        dict.__setitem__(self, "__builtins__", capture.builtins)
+        for name in ("__name__", "__package__", "__spec__", "__file__", "__loader__"):
+            if name in real:
+                self.preloaded[name] = real[name]
+                dict.__setitem__(self, name, real[name])
+        self.deleted: set[str] = set()
+        self.closed = False
+        self.prefix = str(real.get("__name__", "")) if not path.label.startswith("globals of") else ""
+        capture.mutable(self)
+
+    def preload(self, code: types.CodeType) -> None:
+        """Put names in place that CPython looks up without asking: in class bodies, and for ``del``."""
+        for name in _unasked_names(code):
+            if name in self.real and not dict.__contains__(self, name):
+                view = self[name]
+                self.preloaded[name] = view
+                dict.__setitem__(self, name, view)
+
+    def __getitem__(self, name: str) -> Any:
+        if self.closed:  # a rule of custom_jvp, say, which JAX runs when it differentiates later
+            return self.real[name]
+        if dict.__contains__(self, name):
+            return dict.__getitem__(self, name)
+        if name in self.deleted or name not in self.real:
+            if name not in self.deleted:
+                self.capture.guard(self.path, "missing", name)
+            raise KeyError(name)
+        if name not in self.cache:
+            place = self.path.to("item", name, f"{self.prefix}.{name}" if self.prefix else name)
+            self.cache[name] = self.capture.view(self.real[name], place)
+        return self.cache[name]
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or (name in self.real and name not in self.deleted)
+
+    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __iter__(self) -> Iterator[str]:
+        self.capture.guard(self.path, "keys", tuple(self.real))
+        names = [n for n in self.real if n not in self.deleted]
+        return iter(names + [n for n in dict.keys(self) if n not in self.real])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def keys(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return list(iter(self))
+
+    def items(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return [(n, self[n]) for n in self]
+
+    def values(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return [self[n] for n in self]
+
+    def assign(self, name: str, value: Any) -> None:
+        dict.__setitem__(self, name, value)
+        self.deleted.discard(name)
+
+    def remove(self, name: str) -> None:
+        if name not in self:
+            raise KeyError(name)
+        dict.pop(self, name, None)
+        self.deleted.add(name)
+
+    def close(self) -> None:
+        """The capture is over: forget its views, and be the real globals for whoever still calls."""
+        self.closed = True
+        dict.clear(self)
+        dict.__setitem__(self, "__builtins__", builtins)
+        self.cache.clear()
+        self.preloaded.clear()
+
+    def _assigned(self) -> dict[str, Any]:
+        return {
+            n: v
+            for n, v in dict.items(self)
+            if self.preloaded.get(n, GAP) is not v and self.cache.get(n, GAP) is not v
+        }
+
+    # -- Mutable --------------------------------------------------------------------------------
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        for name, value in self._assigned().items():
+            yield Write(self.path, "setglobal", name, value, user_line())
+        gone = self.deleted | {n for n in self.preloaded if not dict.__contains__(self, n)}
+        for name in gone:
+            if name in self.real and not dict.__contains__(self, name):
+                yield Write(self.path, "delglobal", name, None)
+
+    def snapshot(self) -> Any:
+        return dict(dict.items(self)), set(self.deleted)
+
+    def restore(self, snapshot: Any) -> None:
+        contents, deleted = snapshot
+        dict.clear(self)
+        dict.update(self, contents)
+        self.deleted = set(deleted)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        contents, _ = snapshot
+        changed = {n: v for n, v in dict.items(self) if contents.get(n, GAP) is not v}
+        changed.update({n: GAP for n in contents if not dict.__contains__(self, n)})
+        return changed
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for name, value in changes.items():
+            if value is GAP:
+                dict.pop(self, name, None)
+            else:
+                self.assign(name, value)
+
+    def label(self, key: Any) -> str:
+        return str(key)
+
+
+@functools.lru_cache(maxsize=4096)
+def _unasked_names(code: types.CodeType) -> tuple[str, ...]:
+    import dis
+
+    names: list[str] = []
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "DELETE_GLOBAL":
+            names.append(str(instruction.argval))
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if not constant.co_flags & 0x2:  # not CO_NEWLOCALS: the body of a class
+                names.extend(constant.co_names)
+            names.extend(_unasked_names(constant))
+    return tuple(dict.fromkeys(names))
+
+
+# -- modules ----------------------------------------------------------------------------------------
+
+
+class ModuleView(types.ModuleType):
+    """A user's module: its attributes are its globals, read and written through the capture."""
+
+    def __init__(self, name: str, namespace: Namespace) -> None:
+        object.__setattr__(self, "_freshjit_namespace", namespace)
+        super().__init__(name)
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("__class__", "_freshjit_namespace"):
+            return object.__getattribute__(self, name)
+        namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
+        if name == "__dict__":
+            return namespace
+        try:
+            return namespace[name]
+        except KeyError:
+            pass
+        fallback = namespace.get("__getattr__")
+        if fallback is not None:
+            return fallback(name)
+        module = namespace.real.get("__name__")
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
+        if not name.startswith("__"):
+            namespace.assign(name, value)
+
+    def __delattr__(self, name: str) -> None:
+        namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
+        try:
+            namespace.remove(name)
+        except KeyError:
+            raise AttributeError(name, name=name, obj=self) from None
+
+
+class LibraryModule(types.ModuleType):
+    """A module of JAX: the same names, with what must see the capture replaced."""
+
+    def __init__(self, module: types.ModuleType) -> None:
+        super().__init__(module.__name__, module.__doc__)
+        object.__setattr__(self, "_freshjit_module", module)
+
+    def __getattr__(self, name: str) -> Any:
+        return library_value(getattr(object.__getattribute__(self, "_freshjit_module"), name))
+
+    def __dir__(self) -> list[str]:
+        return dir(object.__getattribute__(self, "_freshjit_module"))
+
+
+def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
+    if is_library_module(module.__name__):
+        capture.guard(path, "is", module)
+        return capture.remember(module, library_value(module), path)
+    capture.guard(path, "type", type(module))
+    place = path.to("dict")
+    known = capture.namespaces.get(id(module.__dict__))
+    if known is None:
+        known = Namespace(capture, module.__dict__, place)
+        known.prefix = str(path)
+        capture.namespaces[id(module.__dict__)] = known
+    elif known.path is not place:
+        capture.guard(place, "alias", known.path)
+    view = ModuleView(module.__name__, known)
+    return capture.remember(module, view, path)
+
+
+# -- JAX as traced code sees it ---------------------------------------------------------------------
+
+_library_views: dict[int, tuple[Any, Any]] = {}
+
+
+def replace_in_captures(original: Any, replacement: Any) -> None:
+    """Let traced code find ``replacement`` wherever it would find JAX's ``original``."""
+    _library_views[id(original)] = (original, replacement)
+
+
+def library_value(value: Any) -> Any:
+    """What traced code sees of something found in a library: mostly the thing itself."""
+    known = _library_views.get(id(value))
+    if known is not None:
+        return known[1]
+    if isinstance(value, types.ModuleType):
+        view: Any = LibraryModule(value) if value.__name__.partition(".")[0] == "jax" else value
+    elif _takes_arrays(value):
+        view = _accepting_numpy_views(value)
+    else:
+        return value
+    _library_views[id(value)] = (value, view)
+    return view
+
+
+def _takes_arrays(value: Any) -> bool:
+    if not isinstance(value, (types.FunctionType, _compat.JitFunction, jax.custom_jvp, jax.custom_vjp)):
+        return False
+    home = getattr(value, "__module__", None) or ""
+    return isinstance(home, str) and home.partition(".")[0] == "jax"
+
+
+def _accepting_numpy_views(function: Callable[..., Any]) -> Callable[..., Any]:
+    """JAX's functions do not know our NumPy views: hand them the tracer instead."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if thread.capture is None:
+            return function(*args, **kwargs)
+        return function(*map(arrays.to_jax, args), **{k: arrays.to_jax(v) for k, v in kwargs.items()})
+
+    return call
+
+
+# -- builtins ---------------------------------------------------------------------------------------
+
+
+class _ObjectType:
+    """Stands for ``object`` in cloned functions: its attribute methods respect the capture."""
+
+    def __call__(self) -> object:
+        return object()
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return True
+
+    def __subclasscheck__(self, cls: Any) -> bool:
+        return True
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (object,)
+
+    def __getattribute__(self, name: str) -> Any:
+        access = _default_access.get(name)
+        return getattr(object, name) if access is None else access
+
+    def __eq__(self, other: object) -> bool:
+        return other is object or other is self
+
+    def __hash__(self) -> int:
+        return hash(object)
+
+    def __or__(self, other: Any) -> Any:
+        return object | other
+
+
+def _default_getattribute(instance: Any, name: str) -> Any:
+    from freshjit.state.views import objects
+
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        return object.__getattribute__(instance, name)
+    return objects.default_read(capture, known, name)
+
+
+def _default_setattr(instance: Any, name: str, value: Any) -> None:
+    from freshjit.state.views import objects
+
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        object.__setattr__(instance, name, value)
+    else:
+        objects.default_write(capture, known, name, value)
+
+
+def _default_delattr(instance: Any, name: str) -> None:
+    from freshjit.state.views import objects
+
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        object.__delattr__(instance, name)
+    else:
+        objects.default_delete(capture, known, name)
+
+
+_default_access: dict[str, Any] = {
+    "__getattribute__": _default_getattribute,
+    "__setattr__": _default_setattr,
+    "__delattr__": _default_delattr,
+}
+
+
+class _Super(super):  # pyright: ignore
+    """``super`` in cloned functions: ``super().__setattr__`` respects the capture."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _default_access:
+            return super.__getattribute__(self, name)
+        this = super.__getattribute__(self, "__thisclass__")
+        instance = super.__getattribute__(self, "__self__")
+        start = super.__getattribute__(self, "__self_class__")
+        mro = start.__mro__
+        for base in mro[mro.index(this) + 1 :]:
+            raw = hooks.original_entries(base).get(name)
+            if isinstance(raw, types.FunctionType) and thread.capture is not None:
+                reader = thread.capture.read_class_entry
+                return reader(base, name, raw, instance, start)
+            if raw is not None:
+                break
+        return functools.partial(_default_access[name], instance)
+
+
+def builtins_for(capture: Capture) -> dict[str, Any]:
+    """Python's builtins as cloned functions see them."""
+    names = dict(vars(builtins))
+    names["object"] = _ObjectType()
+    names["super"] = _Super
+
+    def import_(
+        name: str,
+        globals: Any = None,
+        locals: Any = None,
+        fromlist: Any = (),
+        level: int = 0,
+    ) -> Any:
+        with capture.paused():
+            module = builtins.__import__(name, globals, locals, fromlist, level)
+        return capture.view(module, Path.constant(module, module.__name__))
+
+    names["__import__"] = import_
+    return names

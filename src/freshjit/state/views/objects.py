@@ -1,0 +1,598 @@
+"""Views of objects and classes: the real thing, with its attributes read and written through the capture.
+
+Traced code holds the real object, so ``isinstance``, ``type``, ``is`` and ``super`` behave as always.
+The class hooks send attribute access here. What was read or written stands in the capture's
+``ObjectState``; the object itself is not touched before the commit.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from freshjit.errors import UnsupportedStateError
+from freshjit.state import hooks
+from freshjit.state.guards import SourceLine, user_line
+from freshjit.state.hooks import GAP, class_entry, is_data_descriptor
+from freshjit.state.libraries import is_library_function
+from freshjit.state.path import Path
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+_MISSING: Any = GAP
+
+
+class ObjectState:
+    """What one captured object looks like to the traced code.
+
+    Attributes:
+        original: the real object.
+        view: what traced code holds: the same object, or a shadow for subclasses of containers.
+        attrs: the instance dictionary as traced code sees it, as far as it was read or written.
+        initial: what was there first, for each name that was read.
+    """
+
+    __slots__ = (
+        "attrs",
+        "complete",
+        "deleted",
+        "initial",
+        "original",
+        "path",
+        "plain_access",
+        "real",
+        "slots",
+        "slots_initial",
+        "snapshot_of_real",
+        "view",
+        "where",
+    )
+
+    def __init__(self, original: Any, view: Any, path: Path) -> None:
+        self.original, self.view, self.path = original, view, path
+        self.attrs: dict[str, Any] = {}
+        self.initial: dict[str, Any] = {}
+        self.slots: dict[str, Any] = {}
+        self.slots_initial: dict[str, Any] = {}
+        self.deleted: set[str] = set()
+        self.complete = False
+        self.where: dict[str, SourceLine | None] = {}
+        self.real: dict[str, Any] | None = _instance_dict(original)
+        self.snapshot_of_real = None if self.real is None else dict(self.real)
+        cls = type(original)
+        self.plain_access = _entry(cls, "__getattribute__") is object.__getattribute__ and (
+            _entry(cls, "__getattr__") is _MISSING
+        )
+
+    def place(self, name: str) -> Path:
+        """The path of an attribute that sits in the instance dictionary."""
+        return self.path.attr(name) if self.plain_access else self.path.to("dictitem", name)
+
+    # -- Mutable --------------------------------------------------------------------------------
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        adopt_all(self)
+        cls = type(self.view)
+        simple = _entry(cls, "__setattr__") is object.__setattr__
+        for name in [*self.deleted, *(n for n in self.initial if n not in self.attrs)]:
+            if name not in self.attrs and self.real is not None and name in self.real:
+                yield Write(self.path, "delattr", name, None, self.where.get(name))
+        for name, value in self.attrs.items():
+            if name in self.initial and self.initial[name] is value:
+                continue
+            raw = _entry(cls, name)
+            plain = simple and (raw is _MISSING or not is_data_descriptor(raw)) and name.isidentifier()
+            if plain:
+                capture.guard(self.path.to("type"), "default", None)
+            yield Write(self.path, "setattr" if plain else "setdict", name, value, self.where.get(name))
+        for name, value in self.slots.items():
+            if self.slots_initial.get(name, _MISSING) is value:
+                continue
+            if value is _MISSING:
+                yield Write(self.path, "delattr", name, None, self.where.get(name))
+            else:
+                yield Write(self.path, "setslot", name, value, self.where.get(name))
+
+    def snapshot(self) -> Any:
+        adopt_all(self)
+        return dict(self.attrs), dict(self.slots), set(self.deleted)
+
+    def restore(self, snapshot: Any) -> None:
+        attrs, slots, deleted = snapshot
+        _replace(self.attrs, attrs, keep=self.initial)
+        _replace(self.slots, slots, keep=self.slots_initial)
+        self.deleted = set(deleted)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        adopt_all(self)
+        changed: dict[Any, Any] = {}
+        for kind, now, before, first in (
+            ("attr", self.attrs, snapshot[0], self.initial),
+            ("slot", self.slots, snapshot[1], self.slots_initial),
+        ):
+            for name, value in now.items():
+                if before.get(name, first.get(name, _MISSING)) is not value:
+                    changed[kind, name] = value
+            for name in before:
+                if name not in now:
+                    changed[kind, name] = GAP
+        return changed
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for (kind, name), value in changes.items():
+            target = self.attrs if kind == "attr" else self.slots
+            if value is GAP and kind == "attr":
+                target.pop(name, None)
+                self.deleted.add(name)
+            else:
+                target[name] = value
+                self.deleted.discard(name)
+
+    def label(self, key: Any) -> str:
+        return f"{self.path}.{key[1]}"
+
+
+def _replace(target: dict[str, Any], old: dict[str, Any], keep: dict[str, Any]) -> None:
+    """Back to ``old``, except that what has been read since stays known as read."""
+    read_since = {n: keep[n] for n in target if n in keep and n not in old}
+    target.clear()
+    target.update(old)
+    target.update(read_since)
+
+
+def _instance_dict(value: Any) -> dict[str, Any] | None:
+    try:
+        namespace = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return None
+    return namespace if isinstance(namespace, dict) else None
+
+
+def _entry(cls: type, name: str) -> Any:
+    try:
+        return class_entry(cls, name)
+    except KeyError:
+        return _MISSING
+
+
+# -- bypassed writes --------------------------------------------------------------------------------
+
+
+def _adopt(state: ObjectState, name: str) -> None:
+    """Notice a write that went around the hooks (C code, a library's ``object.__setattr__``)."""
+    real, before = state.real, state.snapshot_of_real
+    if real is None or before is None:
+        return
+    now = real.get(name, _MISSING)
+    if now is before.get(name, _MISSING):
+        return
+    if now is _MISSING:
+        state.attrs.pop(name, None)
+        state.deleted.add(name)
+    else:
+        state.attrs[name] = now
+        state.where.setdefault(name, user_line())
+    _undo_bypass(state, name)
+
+
+def _undo_bypass(state: ObjectState, name: str) -> None:
+    assert state.real is not None and state.snapshot_of_real is not None
+    if name in state.snapshot_of_real:
+        state.real[name] = state.snapshot_of_real[name]
+    else:
+        state.real.pop(name, None)
+
+
+def adopt_all(state: ObjectState) -> None:
+    real, before = state.real, state.snapshot_of_real
+    if real is None or before is None:
+        return
+    for name in [*real, *(n for n in before if n not in real)]:
+        if real.get(name, _MISSING) is not before.get(name, _MISSING):
+            _adopt(state, name)
+
+
+def roll_back(capture: Capture) -> None:
+    """Put back every real thing that traced code managed to change directly."""
+    for state in capture.objects.values():
+        real, before = state.real, state.snapshot_of_real
+        if real is None or before is None:
+            continue
+        for name in [*real, *(n for n in before if n not in real)]:
+            if real.get(name, _MISSING) is not before.get(name, _MISSING):
+                _undo_bypass(state, name)
+    for cls in capture.hooks.classes():
+        for name in capture.hooks.changes(cls):
+            capture.hooks.undo(cls, name)
+        for name in [n for n in hooks.added_entries(cls)]:
+            type.__delattr__(cls, name)
+
+
+# -- views ------------------------------------------------------------------------------------------
+
+
+def view_object(capture: Capture, value: Any, path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    return adopt_object(capture, value, value, path)
+
+
+def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
+    """Make the capture know an object: from now on its attributes are read and written through it."""
+    capture.remember(original, view, path)
+    state = ObjectState(original, view, path)
+    capture.hooks.add(type(view))
+    capture.objects[id(view)] = state
+    capture.mutable(state)
+    return view
+
+
+def view_class(capture: Capture, value: type, path: Path) -> Any:
+    capture.guard(path, "is", value)
+    capture.remember(value, value, path)
+    if not isinstance(value, _EnumMeta):
+        capture.hooks.add(value)
+    return value
+
+
+_EnumMeta = type(__import__("enum").Enum)
+
+
+def adopt_argument(capture: Capture, value: Any, path: Path) -> None:
+    """Watch the containers of an argument that JAX rebuilt, so that changes made to them are seen."""
+    from freshjit.state.views import containers
+
+    if type(value) in (list, dict):
+        containers.watch_argument(capture, value, path)
+
+
+# -- reading ----------------------------------------------------------------------------------------
+
+
+def read(capture: Capture, state: ObjectState, name: str) -> Any:
+    """``obj.name`` for a captured object, as Python would find it."""
+    cls = type(state.view)
+    custom = _entry(cls, "__getattribute__")
+    try:
+        if isinstance(custom, types.FunctionType) and not is_library_function(custom):
+            owner = _owner(cls, "__getattribute__")
+            getter = read_class_entry(capture, owner, "__getattribute__", custom, None, cls)
+            return getter(state.view, name)
+        return default_read(capture, state, name)
+    except AttributeError:
+        fallback = _entry(cls, "__getattr__")
+        if not isinstance(fallback, types.FunctionType):
+            raise
+        getter = read_class_entry(capture, _owner(cls, "__getattr__"), "__getattr__", fallback, None, cls)
+        return getter(state.view, name)
+
+
+def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
+    """What ``object.__getattribute__`` does, on the traced code's view of the object."""
+    cls = type(state.view)
+    raw = _entry(cls, name)
+    if raw is not _MISSING and is_data_descriptor(raw):
+        if isinstance(raw, types.MemberDescriptorType):
+            return _read_slot(capture, state, name, raw)
+        if name == "__dict__":
+            return _whole_dict(capture, state)
+        if _is_builtin(cls, name):
+            return object.__getattribute__(state.view, name)
+        return read_class_entry(capture, _owner(cls, name), name, raw, state.view, cls)
+    if state.real is not None:
+        _adopt(state, name)
+        if name in state.attrs:
+            return state.attrs[name]
+        if not state.complete and name not in state.deleted and name in state.real:
+            view = capture.view(state.real[name], state.place(name))
+            state.attrs[name] = state.initial[name] = view
+            return view
+    if raw is not _MISSING:
+        if _is_builtin(cls, name):
+            return object.__getattribute__(state.view, name)
+        if state.real is not None and name not in state.deleted and name not in state.real:
+            capture.guard(state.path, "absent", name)
+        return read_class_entry(capture, _owner(cls, name), name, raw, state.view, cls)
+    if state.real is not None and name not in state.deleted and name not in state.real:
+        capture.guard(state.path, "absent", name)
+    capture.guard(state.path.to("type"), "classless", name)
+    raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
+
+
+def _is_builtin(cls: type, name: str) -> bool:
+    """Whether the entry is one of Python's own (``object.__eq__``, ``list.append``)."""
+    owner = _owner(cls, name)
+    return not owner.__flags__ & (1 << 9) or (owner.__module__ == "typing")
+
+
+def _owner(cls: type, name: str) -> type:
+    for base in cls.__mro__:
+        if name in hooks.original_entries(base):
+            return base
+    raise KeyError(name)
+
+
+def _read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
+    if name not in state.slots:
+        path = state.path.attr(name)
+        try:
+            value = raw.__get__(state.original)
+        except AttributeError:
+            capture.guard(state.path, "unset", name)
+            state.slots[name] = state.slots_initial[name] = _MISSING
+        else:
+            state.slots[name] = state.slots_initial[name] = capture.view(value, path)
+    value = state.slots[name]
+    if value is _MISSING:
+        raise AttributeError(name, name=name, obj=state.view)
+    return value
+
+
+def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
+    """``vars(obj)``: all attributes are read; the dictionary handed out is the view's own."""
+    if state.real is None:
+        raise AttributeError("__dict__", name="__dict__", obj=state.view)
+    if not state.complete:
+        adopt_all(state)
+        capture.guard(state.path.to("dict"), "keys", tuple(state.real))
+        ordered: dict[str, Any] = {}
+        for name, value in list(state.real.items()):
+            if name in state.deleted:
+                continue
+            if name not in state.attrs:
+                state.attrs[name] = state.initial[name] = capture.view(value, state.place(name))
+            ordered[name] = state.attrs[name]
+        ordered.update(state.attrs)
+        state.attrs.clear()
+        state.attrs.update(ordered)
+        state.complete = True
+    return state.attrs
+
+
+# -- class entries ----------------------------------------------------------------------------------
+
+
+def class_path(capture: Capture, cls: type, instance: Any) -> Path:
+    """A path to a class: where it was read, the type of a captured object, or the class by itself."""
+    entry = capture.entries.get(id(cls))
+    if entry is not None:
+        return entry.path
+    state = capture.objects.get(id(instance)) if instance is not None else None
+    if state is not None and type(instance) is cls:
+        path = state.path.to("type")
+    else:
+        path = Path.constant(cls, cls.__name__)
+        capture.guard(path, "is", cls)
+    capture.remember(cls, cls, path)
+    return path
+
+
+def _entry_path(
+    capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
+) -> Path:
+    start = cls if cls is not None else owner
+    direct = _entry(start, name) is raw
+    base = start if direct else owner
+    if base is not start:
+        entry = capture.entries.get(id(base))
+        if entry is None:
+            mro = class_path(capture, start, instance).attr("__mro__")
+            position = start.__mro__.index(base)
+            path = mro.to("item", position, base.__name__)
+            capture.guard(path, "is", base)
+            capture.remember(base, base, path)
+            capture.hooks.add(base)
+    path = class_path(capture, base, instance)
+    label = name if path.step == "type" else None
+    if direct and (isinstance(raw, types.FunctionType) or not hasattr(type(raw), "__get__")):
+        found = path.to("attr", name, _entry_label(path, name, label))
+    else:
+        found = path.to("classattr", name, _entry_label(path, name, label))
+    return found
+
+
+def _entry_label(path: Path, name: str, _: str | None) -> str:
+    if path.step == "type" and path.parent is not None:
+        return f"{path.parent.label}.{name}"
+    return f"{path.label}.{name}"
+
+
+def read_class_entry(
+    capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
+) -> Any:
+    """What a class entry gives when read through ``instance`` (or the class), binding included."""
+    path = _entry_path(capture, owner, name, raw, instance, cls)
+    kind = type(raw)
+    if kind is types.FunctionType:
+        function = capture.view(raw, path)
+        return function if instance is None else types.MethodType(function, instance)
+    if kind is staticmethod:
+        return _bind_inner(capture, raw, path, None, cls)
+    if kind is classmethod:
+        return _bind_inner(capture, raw, path, cls if cls is not None else type(instance), cls)
+    if kind is property or (isinstance(raw, property)):
+        if instance is None:
+            return raw
+        if raw.fget is None:
+            raise AttributeError(f"property {name!r} has no getter")
+        return capture.view(raw.fget, path.attr("fget"))(instance)
+    if kind is functools.cached_property:
+        return raw if instance is None else _cached_property(capture, raw, path, name, instance)
+    if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):
+        return raw.__get__(instance, cls)
+    if instance is not None and _binds_like_function(raw):
+        return types.MethodType(capture.view(raw, path), instance)
+    view = capture.view(raw, path)
+    get = getattr(type(view), "__get__", None)
+    if get is None or isinstance(view, (types.FunctionType, types.MethodType)):
+        return view
+    return get(view, instance, cls)
+
+
+def _bind_inner(capture: Capture, raw: Any, path: Path, bound: Any, cls: type | None) -> Any:
+    function = capture.view(raw.__func__, path.attr("__func__"))
+    if bound is None:
+        return function
+    if isinstance(function, (types.FunctionType, types.MethodType)):
+        return types.MethodType(function, bound)
+    get = getattr(type(function), "__get__", None)
+    return functools.partial(function, bound) if get is None else get(function, bound, cls)
+
+
+def _binds_like_function(raw: Any) -> bool:
+    """Wrappers of functions (ours, jax.jit's) become bound methods when read through an instance."""
+    from freshjit.state import views
+
+    return getattr(type(raw), "__freshjit_method__", False) or (
+        type(raw) in views._EXACT  # pyright: ignore[reportPrivateUsage]
+        and hasattr(raw, "__wrapped__")
+        and hasattr(type(raw), "__get__")
+    )
+
+
+def _cached_property(capture: Capture, raw: Any, path: Path, name: str, instance: Any) -> Any:
+    """``functools.cached_property``: its cache entry is an attribute like any other."""
+    attribute = raw.attrname or name
+    state = capture.objects.get(id(instance))
+    namespace = instance.__dict__ if state is None else None
+    if state is None:
+        assert namespace is not None
+        if attribute in namespace:
+            return namespace[attribute]
+    value = capture.view(raw.func, path.attr("func"))(instance)
+    if state is None:
+        namespace[attribute] = value  # pyright: ignore[reportOptionalSubscript]
+    else:
+        _set(state, attribute, value)
+    return value
+
+
+def write_class_entry(
+    capture: Capture, owner: type, name: str, raw: Any, instance: Any, value: Any
+) -> None:
+    """``instance.name = value`` where the class entry is a property, a slot or another data descriptor."""
+    cls = type(instance)
+    state = capture.objects.get(id(instance))
+    if isinstance(raw, types.MemberDescriptorType):
+        if state is None:
+            raw.__set__(instance, value)
+        else:
+            state.slots[name] = value
+            state.where[name] = user_line()
+        return
+    path = _entry_path(capture, owner, name, raw, instance, cls)
+    if isinstance(raw, property):
+        if raw.fset is None:
+            raise AttributeError(f"property {name!r} of {cls.__name__!r} object has no setter")
+        capture.view(raw.fset, path.attr("fset"))(instance, value)
+        return
+    view = capture.view(raw, path)
+    type(view).__set__(view, instance, value)
+
+
+# -- writing ----------------------------------------------------------------------------------------
+
+
+def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
+    """``obj.name = value`` for a captured object."""
+    cls = type(state.view)
+    custom = _entry(cls, "__setattr__")
+    if isinstance(custom, types.FunctionType) and not is_library_function(custom):
+        owner = _owner(cls, "__setattr__")
+        read_class_entry(capture, owner, "__setattr__", custom, None, cls)(state.view, name, value)
+        return
+    if isinstance(custom, types.FunctionType):
+        custom(state.view, name, value)
+        return
+    default_write(capture, state, name, value)
+
+
+def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
+    """What ``object.__setattr__`` does, on the traced code's view of the object."""
+    cls = type(state.view)
+    if name == "__class__":
+        raise UnsupportedStateError(
+            f"{state.path}.__class__ was assigned inside a jitted function (at {user_line()}).\n"
+            "Change the class of an object outside."
+        )
+    if name == "__dict__":
+        whole = _whole_dict(capture, state)
+        new = dict(value)
+        whole.clear()
+        whole.update(new)
+        return
+    raw = _entry(cls, name)
+    if raw is not _MISSING and is_data_descriptor(raw):
+        write_class_entry(capture, _owner(cls, name), name, raw, state.view, value)
+        return
+    if state.real is None:
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
+    _set(state, name, value)
+
+
+def _set(state: ObjectState, name: str, value: Any) -> None:
+    _adopt(state, name)
+    state.attrs[name] = value
+    state.deleted.discard(name)
+    state.where[name] = user_line()
+
+
+def delete(capture: Capture, state: ObjectState, name: str) -> None:
+    """``del obj.name`` for a captured object."""
+    cls = type(state.view)
+    custom = _entry(cls, "__delattr__")
+    if isinstance(custom, types.FunctionType):
+        owner = _owner(cls, "__delattr__")
+        read_class_entry(capture, owner, "__delattr__", custom, None, cls)(state.view, name)
+        return
+    default_delete(capture, state, name)
+
+
+def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
+    """What ``object.__delattr__`` does, on the traced code's view of the object."""
+    cls = type(state.view)
+    raw = _entry(cls, name)
+    if isinstance(raw, types.MemberDescriptorType):
+        _read_slot(capture, state, name, raw)
+        state.slots[name] = _MISSING
+        return
+    if raw is not _MISSING and is_data_descriptor(raw):
+        if isinstance(raw, property) and raw.fdel is not None:
+            path = _entry_path(capture, _owner(cls, name), name, raw, state.view, cls)
+            capture.view(raw.fdel, path.attr("fdel"))(state.view)
+            return
+        raise AttributeError(f"cannot delete {name!r}")
+    if state.real is not None:
+        _adopt(state, name)
+    if name not in state.attrs:
+        if state.real is None or state.complete or name in state.deleted or name not in state.real:
+            capture.guard(state.path, "absent", name)
+            raise AttributeError(name, name=name, obj=state.view)
+        capture.guard(state.path, "present", name)
+    state.attrs.pop(name, None)
+    state.deleted.add(name)
+    state.where[name] = user_line()
+
+
+# -- writes to classes ------------------------------------------------------------------------------
+
+
+def class_writes(capture: Capture) -> list[Write]:
+    """Assignments to class attributes, found by comparing the classes with what was hooked."""
+    from freshjit.state.capture import Write
+
+    found: list[Write] = []
+    for cls in capture.hooks.classes():
+        changed = capture.hooks.changes(cls)
+        changed.update(hooks.added_entries(cls))
+        if not changed:
+            continue
+        path = class_path(capture, cls, None)
+        for name, value in changed.items():
+            action = "delclass" if value is GAP else "setclass"
+            found.append(Write(path, action, name, value))
+    return found
