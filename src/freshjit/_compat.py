@@ -92,6 +92,10 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
     is_deleted = _concretely("is_deleted")
     addressable_data = _concretely("addressable_data")
 
+    def __getitem__(self, key: Any) -> Any:
+        recorder = _recorders.get(id(self._trace))
+        return super().__getitem__(key if recorder is None else recorder.as_index(key))
+
     def item(self, *args: Any) -> Any:
         value = _concrete_value(self)
         if value is None:
@@ -128,15 +132,17 @@ class Recorder:
 
     Parameters:
         on_concrete: called with each captured array whose concrete value the traced code needed.
+        as_index: turns what stands for a captured NumPy array in an index into what JAX knows.
     """
 
-    def __init__(self, on_concrete: Callable[[Any], None]) -> None:
+    def __init__(self, on_concrete: Callable[[Any], None], as_index: Callable[[Any], Any]) -> None:
+        self.on_concrete, self.as_index = on_concrete, as_index
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")
         # The trace object was made by JAX; both classes have the same layout, so it can change class.
         self._trace.__class__ = _SlotTrace
-        _recorders[id(self._trace)] = on_concrete
+        _recorders[id(self._trace)] = self
 
     def close(self) -> None:
         _recorders.pop(id(self._trace), None)
@@ -155,6 +161,11 @@ class Recorder:
         trace.frame.constvar_to_val[var] = array
         return tracer
 
+    def take_over(self, tracer: Any) -> None:
+        """Let an argument's tracer, which JAX made, behave like those made from now on."""
+        if type(tracer) is _pe.DynamicJaxprTracer and tracer._trace is self._trace:
+            tracer.__class__ = _SlotTracer
+
     def is_input(self, tracer: Any) -> Any:
         """The captured array that ``tracer`` stands for unchanged, or None."""
         if not isinstance(tracer, _pe.DynamicJaxprTracer) or tracer._trace is not self._trace:
@@ -166,7 +177,7 @@ class Recorder:
         return isinstance(tracer, _pe.DynamicJaxprTracer) and tracer._trace is self._trace
 
 
-_recorders: dict[int, Callable[[Any], None]] = {}
+_recorders: dict[int, Recorder] = {}
 
 
 def _is_var(atom: Any) -> bool:
@@ -176,8 +187,8 @@ def _is_var(atom: Any) -> bool:
 def _concrete_value(tracer: Any) -> Any:
     """The value of ``tracer`` if it follows from captured arrays alone, else None."""
     frame = tracer._trace.frame
-    on_concrete = _recorders.get(id(tracer._trace))
-    if on_concrete is None:
+    recorder = _recorders.get(id(tracer._trace))
+    if recorder is None:
         return None
     values: dict[int, Any] = {}
     leaves: list[Any] = []
@@ -209,7 +220,7 @@ def _concrete_value(tracer: Any) -> Any:
             return None
         values[id(this)] = outputs[equation.outvars.index(this.val)]
     for leaf in leaves:
-        on_concrete(leaf)
+        recorder.on_concrete(leaf)
     return values[id(tracer)]
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from freshjit import _compat
 from freshjit.aot import Lowered, Traced
 from freshjit.errors import FreshjitError, UnsupportedStateError
-from freshjit.programs.checks import device_copy
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
 from freshjit.programs.store import Store, store_for
@@ -182,7 +181,16 @@ class FreshJit(Generic[P, R]):
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         arguments = self._arguments(args, kwargs)
         root = Path.root("fn", _root_label(self._function))
-        record = Capture(self._function, root).run(args, kwargs, arguments)
+        capture = Capture(self._function, root)
+        try:
+            record = capture.run(args, kwargs, arguments)
+        except FreshjitError:
+            raise
+        except Exception:
+            # Some library may have met our stand-in for a NumPy array where only a real one will do.
+            if not capture.saw_numpy:
+                raise
+            record = Capture(self._function, root, plain_numpy=True).run(args, kwargs, arguments)
         options = self._jax_options(arguments, record)
         return Program(record, arguments, _signature(args, kwargs), self.__name__, options)
 
@@ -242,7 +250,7 @@ class FreshJit(Generic[P, R]):
         No state is written.
         """
         program = self._capture(args, kwargs)
-        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.jaxpr.out_avals]
+        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.out_avals]
         dry = program.record.without_writes()
         probe = generate(dry, program.arguments, lambda *_: avals, list(kwargs), len(args))
         return probe.run(self._function, args, kwargs)
@@ -493,5 +501,3 @@ def _refuse_generators(fun: Any) -> None:
                 "for each item."
             )
 
-
-_ = device_copy

@@ -13,7 +13,7 @@ def main() -> None:
     """freshjit: a drop-in for jax.jit that is never stale."""
 
 
-@main.command()
+@main.command(short_help="Three questions about jax.jit, answered by running them.")
 def demo() -> None:
     """Answer three questions about jax.jit, in plain Python, with jax.jit and with freshjit.
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import collections
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+import jax
 import numpy as np
 
 __all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
@@ -180,6 +181,19 @@ def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> 
     return lambda: target.__setitem__(..., old)
 
 
+def _fill_item(target: np.ndarray[Any, Any], _: Any, value: tuple[Any, Any]) -> Undo:
+    old = target.copy()
+    key, new = value
+    target[_as_index(key)] = np.asarray(new)
+    return lambda: target.__setitem__(..., old)
+
+
+def _as_index(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(map(_as_index, cast(tuple[Any, ...], key)))
+    return np.asarray(key) if isinstance(key, jax.Array) else key
+
+
 def _setclass(target: type, key: str, value: Any) -> Undo:
     old = target.__dict__.get(key, _GAP)
     type.__setattr__(target, key, value)
@@ -208,6 +222,7 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Undo]] = {
     "replacedict": _replace_dict,
     "replaceset": _replace_set,
     "fill": _fill,
+    "fillitem": _fill_item,
     "setclass": _setclass,
     "delclass": _delclass,
 }

@@ -24,7 +24,7 @@ from freshjit.state.active import thread
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import Hooks
 from freshjit.state.path import Path
-from freshjit.state.views import modules, objects, view_of
+from freshjit.state.views import arrays, modules, objects, view_of
 
 __all__ = ["Argument", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
@@ -85,6 +85,10 @@ class Mutable(Protocol):
         """The changes since the start, as writes to the real thing. Called once, at the end."""
         ...
 
+    def start(self) -> Any:
+        """The contents at the start of the run, in the form of a snapshot."""
+        ...
+
     def snapshot(self) -> Any:
         """The contents now."""
         ...
@@ -124,6 +128,7 @@ class Record:
     """What one capture found: all that a program is built from."""
 
     jaxpr: Any
+    out_avals: Sequence[Any]
     guards: list[Guard]
     slots: list[Slot]
     constants: list[Any]  # per constant of the jaxpr: a Slot, or the constant itself
@@ -162,9 +167,11 @@ class Capture:
     Parameters:
         function: the function as the user gave it (bound methods and the like included).
         root: its path.
+        plain_numpy: show NumPy arrays as plain copies guarded by their contents.
     """
 
-    def __init__(self, function: Callable[..., Any], root: Path) -> None:
+    def __init__(self, function: Callable[..., Any], root: Path, plain_numpy: bool = False) -> None:
+        self.plain_numpy = plain_numpy
         self.function = function
         self.root = root
         self.guards: list[Guard] = []
@@ -181,6 +188,7 @@ class Capture:
         self.write_lines: dict[tuple[int, Any], SourceLine | None] = {}
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
+        self._saw_numpy = False
         self._keep: list[Any] = []
         self.recorder: _compat.Recorder | None = None
 
@@ -245,6 +253,11 @@ class Capture:
         self._slot_of[id(concrete)] = slot
         return self.recorder.input(concrete)
 
+    @property
+    def saw_numpy(self) -> bool:
+        """Whether a NumPy array was shown as a stand-in that a library might not take."""
+        return self._saw_numpy
+
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
         contents = np.array(_compat.as_numpy(array), copy=True, order="C")
@@ -252,6 +265,7 @@ class Capture:
 
     def mutable(self, thing: Mutable) -> None:
         self.mutables.append(thing)
+        self._saw_numpy |= isinstance(thing, arrays.Source)
 
     def keep(self, thing: Any) -> None:
         """Hold a reference until the capture ends, so that no id is used twice."""
@@ -291,7 +305,7 @@ class Capture:
         finished: dict[str, Any] = {}
 
         def traced(*values: Any) -> list[Any]:
-            self.recorder = _compat.Recorder(self._on_concrete)
+            self.recorder = _compat.Recorder(self._on_concrete, arrays.to_index)
             thread.capture = self
             try:
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
@@ -319,12 +333,15 @@ class Capture:
     def _arguments(
         self, values: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any], arguments: Sequence[Argument]
     ) -> tuple[list[Any], dict[str, Any]]:
+        assert self.recorder is not None
         traced = iter(values)
         call_args: list[Any] = []
         call_kwargs: dict[str, Any] = {}
         for argument in arguments:
             if argument.kind == "traced":
                 value = next(traced)
+                for leaf in jax.tree_util.tree_leaves(value):
+                    self.recorder.take_over(leaf)
                 objects.adopt_argument(self, value, argument.path)
             else:
                 value = self.view(_value(args, kwargs, argument), argument.path)
@@ -361,14 +378,17 @@ class Capture:
             constants.append(constant if slot is None else slot)
         used = {id(c) for c in constants if isinstance(c, Slot)}
         slots = [s for s in self.slots if id(s) in used]
+        for slot in self.slots:
+            slot.array = None  # a program holds no array of the user's
         return Record(
-            jaxpr=jaxpr,
+            jaxpr=jaxpr.jaxpr,
+            out_avals=jaxpr.out_avals,
             guards=self.guards,
             slots=slots,
             constants=constants,
             writes=writes,
             output=finished["output"],
-            n_outputs=len(jaxpr.jaxpr.outvars),
+            n_outputs=len(jaxpr.out_avals),
             distinct=self._distinct_paths(),
             result_tree=finished["tree"],
             result_outputs=finished["leaves"],

@@ -24,7 +24,7 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import arrays, containers, functions, modules, objects
+from freshjit.state.views import arrays, containers, ecosystem, functions, modules, objects
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -96,6 +96,9 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if inspect.isgenerator(value) or inspect.iscoroutine(value) or isinstance(value, Iterator):
         if not can_hook(kind):
             return _refuse_iterator(value, path)
+    special = ecosystem.special_view(kind)
+    if special is not None:
+        return special(capture, value, path)
     if can_hook(kind):
         return objects.view_object(capture, value, path)
     return _opaque(capture, value, path)

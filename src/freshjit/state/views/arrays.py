@@ -18,7 +18,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import CapturedNumpyWriteError
-from freshjit.state.guards import user_line
+from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
 
 if TYPE_CHECKING:
@@ -36,13 +36,49 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
         capture.guard(path, "type", type(value))
         capture.guard(path, "content", value.copy())
         return capture.remember(value, value.copy(), path)
-    source = _Source(capture, value, path)
+    if capture.plain_numpy:
+        capture.guard(path, "content", value.copy())
+        plain = PlainCopy(value.copy(), path)
+        capture.mutable(plain)
+        return capture.remember(value, plain.view, path)
+    source = Source(capture, value, path)
     capture.mutable(source)
     capture.guard(path, "aval", (value.shape, value.dtype))
     return capture.remember(value, NumpyView(source, ()), path)
 
 
-class _Source:
+class PlainCopy:
+    """A captured NumPy array seen as a plain copy, where a library would not take the stand-in."""
+
+    def __init__(self, view: np.ndarray[Any, Any], path: Path) -> None:
+        self.view, self.path, self.before = view, path, view.copy()
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        if self.view.tobytes() != self.before.tobytes():
+            yield Write(self.path, "fill", None, self.view.copy())
+
+    def start(self) -> Any:
+        return self.before
+
+    def snapshot(self) -> Any:
+        return self.view.copy()
+
+    def restore(self, snapshot: Any) -> None:
+        self.view[...] = snapshot
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return {}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        pass
+
+    def label(self, key: Any) -> str:
+        return str(self.path)
+
+
+class Source:
     """One captured NumPy array: its input once JAX wants it, its numbers once anybody else does."""
 
     def __init__(self, capture: Capture, original: np.ndarray[Any, Any], path: Path) -> None:
@@ -50,8 +86,14 @@ class _Source:
         self.before = original.copy()
         self._numbers: np.ndarray[Any, Any] | None = None
         self._tracer: Any = None
+        self._log: list[tuple[Any, Any, SourceLine | None]] = []  # writes since the first traced one
 
     def numbers(self) -> np.ndarray[Any, Any]:
+        if self._log:
+            raise CapturedNumpyWriteError(
+                f"the NumPy array {self.path} is read as NumPy{_at(user_line())} after a traced value has been "
+                f"written into it{_at(self._log[0][2])}: NumPy can only hold concrete numbers.\n{self.advice()}"
+            )
         if self._numbers is None:
             self.capture.needs_content(self.path, self.before)
             self._numbers = self.before.copy()
@@ -64,7 +106,32 @@ class _Source:
             with jax.ensure_compile_time_eval():
                 device_array = jnp.asarray(self.before)
             self._tracer = self.capture.input(self.before, self.path, device_array)
-        return self._tracer
+        value = self._tracer
+        for key, new, _ in self._log:
+            value = value.at[key].set(new)
+        return value
+
+    def write(self, steps: tuple[Any, ...], key: Any, value: Any) -> None:
+        """``array[key] = value``; a traced value is kept apart and written at the commit."""
+        if not (self._log or _contains_jax((key, value))):
+            target = self.numbers()
+            for step in steps:
+                target = target[step]
+            target[_plain(key)] = _plain(value)
+            return
+        if steps or self.changed():
+            raise CapturedNumpyWriteError(
+                f"a traced value was written into {'a slice of ' if steps else ''}the NumPy array {self.path}"
+                f"{_at(user_line())}{'' if steps else ' after concrete ones'}: NumPy can only hold concrete "
+                f"numbers.\n{self.advice()}"
+            )
+        self._log.append((_plain(key), to_jax(value), user_line()))
+
+    def advice(self) -> str:
+        return (
+            f"Make {self.path} a jax array (jnp.asarray) and assign a new one: "
+            f"{self.path} = {self.path}.at[...].set(...)."
+        )
 
     def changed(self) -> bool:
         return self._numbers is not None and self._numbers.tobytes() != self.before.tobytes()
@@ -74,26 +141,35 @@ class _Source:
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
-        if self.changed():
+        if self._log:
+            for key, value, where in self._log:
+                yield Write(self.path, "fillitem", None, (key, value), where)
+        elif self.changed():
             yield Write(self.path, "fill", None, self.numbers().copy(), user_line())
 
+    def start(self) -> Any:
+        return None, []
+
     def snapshot(self) -> Any:
-        return None if self._numbers is None else self._numbers.copy()
+        return None if self._numbers is None else self._numbers.copy(), list(self._log)
 
     def restore(self, snapshot: Any) -> None:
-        if snapshot is not None:
-            self.numbers()[...] = snapshot
-        elif self._numbers is not None:
-            self._numbers[...] = self.before
+        numbers, self._log = snapshot
+        if self._numbers is not None:
+            self._numbers[...] = self.before if numbers is None else numbers
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        return {}  # only concrete numbers ever get here, and they are there already
+        return {"log": self._log[len(snapshot[1]) :]} if len(self._log) > len(snapshot[1]) else {}
 
     def apply(self, changes: dict[Any, Any]) -> None:
-        pass
+        self._log.extend(tuple(entry) for entry in changes.get("log", ()))
 
     def label(self, key: Any) -> str:
         return str(self.path)
+
+
+def _at(where: SourceLine | None) -> str:
+    return f" at {where}" if where else ""
 
 
 def _is_jax(value: Any) -> bool:
@@ -124,6 +200,15 @@ def to_jax(value: Any) -> Any:
     return value
 
 
+def to_index(key: Any) -> Any:
+    """An index into a JAX array: integer views may be traced, masks must be concrete as always."""
+    if isinstance(key, tuple):
+        return tuple(map(to_index, key))
+    if type(key) is NumpyView:
+        return key.numbers() if key.dtype == bool else key.__jax_array__()
+    return key
+
+
 def _binary(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     function: Any = getattr(operator, name)
 
@@ -137,12 +222,16 @@ def _binary(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
     return operate
 
 
-def _in_place(name: str) -> Callable[[Any, Any], Any]:
+def _in_place(name: str, plain_name: str = "") -> Callable[[Any, Any], Any]:
     function: Any = getattr(operator, name)
 
+    plain: Any = getattr(operator, plain_name or name[1:])
+
     def operate(self: NumpyView, other: Any) -> Any:
-        self.refuse_traced(other)
-        function(self.numbers(), _plain(other))
+        if _is_jax(other):
+            self[...] = plain(self.__jax_array__(), other)
+        else:
+            function(self.numbers(), _plain(other))
         return self
 
     return operate
@@ -161,7 +250,7 @@ class NumpyView:
     __slots__ = ("__weakref__", "_source", "_steps")
     __array_priority__ = 50  # above NumPy's own arrays, below JAX's
 
-    def __init__(self, source: _Source, steps: tuple[Any, ...]) -> None:
+    def __init__(self, source: Source, steps: tuple[Any, ...]) -> None:
         self._source, self._steps = source, steps
 
     @property
@@ -226,17 +315,13 @@ class NumpyView:
         return self.numbers()[_plain(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.refuse_traced((key, value))
-        self.numbers()[_plain(key)] = _plain(value)
+        self._source.write(self._steps, key, value)
 
     def refuse_traced(self, values: Any) -> None:
         if _contains_jax(values):
-            where = user_line()
             raise CapturedNumpyWriteError(
-                f"a traced value was written into the NumPy array {self._source.path}"
-                f"{f' at {where}' if where else ''}: NumPy can only hold concrete numbers.\n"
-                f"Make {self._source.path} a jax array (jnp.asarray) and assign a new one: "
-                f"{self._source.path} = {self._source.path}.at[...].set(...)."
+                f"a NumPy function was to write a traced value into {self._source.path}{_at(user_line())}: "
+                f"NumPy can only hold concrete numbers.\n{self._source.advice()}"
             )
 
     def __iter__(self) -> Iterator[Any]:
@@ -285,8 +370,8 @@ class NumpyView:
     __ifloordiv__ = _in_place("ifloordiv")
     __mod__, __rmod__, __imod__ = _binary("mod", False), _binary("mod", True), _in_place("imod")
     __pow__, __rpow__, __ipow__ = _binary("pow", False), _binary("pow", True), _in_place("ipow")
-    __and__, __rand__, __iand__ = _binary("and_", False), _binary("and_", True), _in_place("iand")
-    __or__, __ror__, __ior__ = _binary("or_", False), _binary("or_", True), _in_place("ior")
+    __and__, __rand__, __iand__ = _binary("and_", False), _binary("and_", True), _in_place("iand", "and_")
+    __or__, __ror__, __ior__ = _binary("or_", False), _binary("or_", True), _in_place("ior", "or_")
     __xor__, __rxor__, __ixor__ = _binary("xor", False), _binary("xor", True), _in_place("ixor")
     __lshift__, __rlshift__ = _binary("lshift", False), _binary("lshift", True)
     __rshift__, __rrshift__ = _binary("rshift", False), _binary("rshift", True)

@@ -42,6 +42,9 @@ class SequenceCopy:
         else:
             yield Write(self.path, "replace", None, list(now))
 
+    def start(self) -> Any:
+        return self.initial
+
     def snapshot(self) -> Any:
         return _items(self.view)
 
@@ -92,6 +95,9 @@ class MappingCopy:
             if self.initial.get(key, GAP) is not value:
                 yield Write(self.path, self.set_action, key, value)
 
+    def start(self) -> Any:
+        return self.initial
+
     def snapshot(self) -> Any:
         return dict(dict.items(self.contents))
 
@@ -129,6 +135,9 @@ class SetCopy:
 
         if self.view != self.initial:
             yield Write(self.path, "replaceset", None, list(self.view))
+
+    def start(self) -> Any:
+        return self.initial
 
     def snapshot(self) -> Any:
         return set(self.view)

@@ -20,7 +20,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import modules
+from freshjit.state.views import modules, transforms
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -44,6 +44,9 @@ class CellState:
                 yield Write(self.path, "delcell", None, None)
             else:
                 yield Write(self.path, "setcell", None, now)
+
+    def start(self) -> Any:
+        return self.initial
 
     def snapshot(self) -> Any:
         try:
@@ -86,6 +89,9 @@ class FunctionDict:
             if self.initial.get(name, GAP) is not value:
                 yield Write(self.path, "setdict", name, value)
 
+    def start(self) -> Any:
+        return self.initial
+
     def snapshot(self) -> Any:
         return dict(self.clone.__dict__)
 
@@ -116,6 +122,9 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
             capture.guard(path, "is", function)
             view = modules.library_value(function)
             return capture.remember(function, view, path)
+        transformed = transforms.view_transformed(capture, function, path)
+        if transformed is not None:
+            return capture.remember(function, transformed, path)
         if hasattr(function, "registry") and hasattr(function, "dispatch"):
             return _view_singledispatch(capture, function, path)
     capture.guard(path, "code", function.__code__)

@@ -130,6 +130,9 @@ class Namespace(dict[str, Any]):
             if name in self.real and not dict.__contains__(self, name):
                 yield Write(self.path, "delglobal", name, None)
 
+    def start(self) -> Any:
+        return dict(self.preloaded), set[str]()
+
     def snapshot(self) -> Any:
         return dict(dict.items(self)), set(self.deleted)
 

@@ -98,6 +98,9 @@ class ObjectState:
             else:
                 yield Write(self.path, "setslot", name, value, self.where.get(name))
 
+    def start(self) -> Any:
+        return dict(self.initial), dict(self.slots_initial), set[str]()
+
     def snapshot(self) -> Any:
         adopt_all(self)
         return dict(self.attrs), dict(self.slots), set(self.deleted)

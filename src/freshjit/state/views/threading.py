@@ -1,0 +1,145 @@
+"""State through transforms: run a function apart, and carry what it changed out of the transform.
+
+Inside ``jax.grad`` or ``jax.lax.scan`` a value that is written into state belongs to that transform
+and means nothing outside. So the function is run *apart*: what it changed is taken back, its traced
+values are handed out as further results of the transform, and the changes are made with what comes
+out on the other side.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from freshjit import _compat
+from freshjit.state.guards import SourceLine, user_line
+from freshjit.state.values import is_plain
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Mutable
+
+__all__ = ["Changes", "run_apart"]
+
+
+@dataclass(eq=False, slots=True)
+class Change:
+    """One location that a function changed, and its new value."""
+
+    thing: Mutable
+    key: Any
+    value: Any
+
+    @property
+    def label(self) -> str:
+        return self.thing.label(self.key)
+
+
+@dataclass(eq=False, slots=True)
+class Changes:
+    """What one function run apart has changed.
+
+    Attributes:
+        changes: the locations.
+        traced: the traced values among the new contents that belong to the transform, in order.
+        where: the line of the call.
+    """
+
+    changes: list[Change]
+    traced: list[Any]
+    where: SourceLine | None
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def labels(self) -> str:
+        return ", ".join(dict.fromkeys(c.label for c in self.changes))
+
+    def apply(self, capture: Capture, values: list[Any]) -> None:
+        """Make the changes, with ``values`` in place of the traced values."""
+        by_id = {id(tracer): value for tracer, value in zip(self.traced, values, strict=True)}
+        memo: dict[int, Any] = {}
+        for change in self.changes:
+            new = _map_traced(capture, change.value, lambda t: by_id.get(id(t), t), memo)
+            change.thing.apply({change.key: new})
+            if isinstance(new, _compat.Tracer):
+                capture.keep(new)
+
+
+def run_apart(
+    capture: Capture, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> tuple[Any, Changes]:
+    """Call the function, take back what it changed, and say what that was."""
+    before = {id(thing): thing.snapshot() for thing in capture.mutables}
+    try:
+        result = function(*args, **kwargs)
+    except BaseException:
+        _take_back(capture, before)
+        raise
+    changes = _take_back(capture, before)
+    found: dict[int, Any] = {}
+
+    def note(tracer: Any) -> Any:
+        recorder = capture.recorder
+        if recorder is None or not recorder.owns(tracer):
+            found[id(tracer)] = tracer
+        return tracer
+
+    memo: dict[int, Any] = {}
+    for change in changes:
+        _map_traced(capture, change.value, note, memo)
+    return result, Changes(changes, list(found.values()), user_line())
+
+
+def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
+    changes: list[Change] = []
+    for thing in list(capture.mutables):
+        snapshot = before[id(thing)] if id(thing) in before else thing.start()
+        changed = thing.changes(snapshot)
+        if changed:
+            changes += [Change(thing, key, value) for key, value in changed.items()]
+            thing.restore(snapshot)
+    return changes
+
+
+def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
+    """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place."""
+    if is_plain(value):
+        return value
+    if isinstance(value, _compat.Tracer):
+        return change(value)
+    if id(value) in memo:
+        return memo[id(value)]
+    if capture.original_of(value) is not None:
+        return value  # a captured thing: its own contents are accounted for by itself
+    kind = type(value)
+    if isinstance(value, tuple):
+        items = [_map_traced(capture, v, change, memo) for v in tuple.__iter__(value)]
+        if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
+            return value
+        return tuple.__new__(kind, items)
+    if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
+        return value
+    memo[id(value)] = value
+    capture.keep(value)
+    if isinstance(value, list):
+        list.__setitem__(value, slice(None), [_map_traced(capture, v, change, memo) for v in value])
+    elif isinstance(value, dict):
+        for key, item in list(dict.items(value)):
+            dict.__setitem__(value, key, _map_traced(capture, item, change, memo))
+    elif isinstance(value, types.FunctionType):
+        for cell in value.__closure__ or ():
+            try:
+                cell.cell_contents = _map_traced(capture, cell.cell_contents, change, memo)
+            except ValueError:
+                continue
+    elif isinstance(value, types.MethodType):
+        _map_traced(capture, value.__self__, change, memo)
+        _map_traced(capture, value.__func__, change, memo)
+    with capture.paused():
+        namespace = getattr(value, "__dict__", None)
+    if isinstance(namespace, dict) and not isinstance(value, types.FunctionType):
+        for name, item in list(namespace.items()):
+            namespace[name] = _map_traced(capture, item, change, memo)
+    return value
