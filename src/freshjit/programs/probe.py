@@ -263,6 +263,8 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             return f"{wanted!r} not in {writer.read(guard.path.to('dict'))}"
         case "classless":
             return f"has_entry({value}, {wanted!r})"
+        case "contains":
+            return f"{wanted!r} not in {value}"
         case "missing":
             return f"{wanted!r} in {value}"
         case "empty":

@@ -197,7 +197,7 @@ class Capture:
     def view(self, value: Any, path: Path) -> Any:
         """What traced code sees of ``value``, found at ``path``; the reading is recorded."""
         known = self.views.get(id(value))
-        if known is not None and known.view is value:
+        if known is not None and known.view is value and known.original is not value:
             return value
         entry = self.entries.get(id(value))
         if entry is not None:
@@ -212,6 +212,11 @@ class Capture:
         self.entries[id(original)] = entry
         self.views[id(view)] = entry
         return view
+
+    def rebuilt(self, view: Any, path: Path) -> None:
+        """Note that ``view`` is JAX's copy of what the caller passed at ``path``."""
+        self.views[id(view)] = Entry(None, view, path)
+        self.keep(view)
 
     def alias_view(self, original: Any, view: Any, path: Path) -> None:
         """Note that ``original`` is seen as the view of something else (a wrapper entered)."""
@@ -228,7 +233,7 @@ class Capture:
         return entry if entry is not None and entry.view is view else None
 
     def guard(self, path: Path, kind: Kind, value: Any) -> None:
-        mark = (id(path), kind, value if kind in ("absent", "classless", "missing") else None)
+        mark = (id(path), kind, value if kind in ("absent", "present", "classless", "contains", "missing", "unset") else None)
         if kind == "alias":
             mark = (id(path), kind, id(value))
         if mark in self._guarded:
@@ -342,7 +347,7 @@ class Capture:
                 value = next(traced)
                 for leaf in jax.tree_util.tree_leaves(value):
                     self.recorder.take_over(leaf)
-                objects.adopt_argument(self, value, argument.path)
+                objects.adopt_argument(self, value, _value(args, kwargs, argument), argument.path)
             else:
                 value = self.view(_value(args, kwargs, argument), argument.path)
             if isinstance(argument.name, int):
@@ -398,7 +403,7 @@ class Capture:
     def _distinct_paths(self) -> list[Path]:
         """Paths of things that must stay different objects: the mutable ones, and the arrays."""
         paths = [s.path for s in self.slots]
-        paths += [o.path for o in self.objects.values()]
+        paths += [o.path for o in self.objects.values() if o.view is o.original]
         paths += [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
         return list(dict.fromkeys(paths))
 

@@ -28,6 +28,7 @@ Kind = Literal[
     "alias",  # p is the object at another path
     "absent",  # the instance at p has no attribute of its own by this name
     "classless",  # no class in the MRO of the class at p has this name
+    "contains",  # the namespace (dict) at p has this name
     "missing",  # the namespace (dict) at p lacks this name
     "empty",  # the cell at p is empty
     "present",  # the instance at p has an attribute of its own by this name

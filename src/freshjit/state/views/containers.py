@@ -78,12 +78,12 @@ class MappingCopy:
     def __init__(self, contents: dict[Any, Any], path: Path, actions: tuple[str, str]) -> None:
         self.contents, self.path = contents, path
         self.set_action, self.delete_action = actions
-        self.initial = dict(dict.items(contents))
+        self.initial = dict(_pairs(contents))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
-        now = dict(dict.items(self.contents))
+        now = dict(_pairs(self.contents))
         before = [k for k in self.initial if k in now]
         if before != [k for k in now if k in self.initial]:
             yield Write(self.path, "replacedict", None, now)  # the order changed: all of it is rewritten
@@ -99,7 +99,7 @@ class MappingCopy:
         return self.initial
 
     def snapshot(self) -> Any:
-        return dict(dict.items(self.contents))
+        return dict(_pairs(self.contents))
 
     def restore(self, snapshot: Any) -> None:
         dict.clear(self.contents)
@@ -107,7 +107,7 @@ class MappingCopy:
             type(self.contents).__setitem__(self.contents, key, value)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = dict(dict.items(self.contents))
+        now = dict(_pairs(self.contents))
         changed = {k: v for k, v in now.items() if snapshot.get(k, GAP) is not v}
         changed.update({k: GAP for k in snapshot if k not in now})
         return changed
@@ -155,6 +155,12 @@ class SetCopy:
 
     def label(self, key: Any) -> str:
         return str(self.path)
+
+
+def _pairs(mapping: dict[Any, Any]) -> Any:
+    """The items in the mapping's own order (an OrderedDict keeps one that dict's methods do not see)."""
+    ordered = isinstance(mapping, collections.OrderedDict)
+    return collections.OrderedDict.items(mapping) if ordered else dict.items(mapping)
 
 
 def _items(view: Any) -> list[Any]:
@@ -208,11 +214,11 @@ def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
 
 
 def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
-    keys = tuple(dict.keys(value))
+    keys = tuple(key for key, _ in _pairs(value))
     capture.guard(path, "keys", keys)
     base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
     store = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
-    for i, (key, item) in enumerate(list(dict.items(value))):
+    for i, (key, item) in enumerate(list(_pairs(value))):
         if type(value) is dict:
             place = path.item(key)
         else:
@@ -304,16 +310,8 @@ def _copy_attributes_of_tuple(value: Any, view: Any) -> None:
 
 def watch_argument(capture: Capture, value: Any, path: Path) -> None:
     """Watch a container among the traced arguments (JAX has rebuilt it: it is the view already)."""
+    capture.rebuilt(value, path)
     if type(value) is list:
-        capture.remember(value, value, path)
-        for i, item in enumerate(value):
-            watch_argument(capture, item, path.item(i))
         capture.mutable(SequenceCopy(value, path))
-    elif type(value) is dict:
-        capture.remember(value, value, path)
-        for key, item in value.items():
-            watch_argument(capture, item, path.item(key))
+    else:
         capture.mutable(MappingCopy(value, path, ("setitem", "delitem")))
-    elif isinstance(value, tuple):
-        for i, item in enumerate(value):
-            watch_argument(capture, item, path.item(i))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -68,6 +69,8 @@ class Namespace(dict[str, Any]):
         return self.cache[name]
 
     def __contains__(self, name: object) -> bool:
+        if isinstance(name, str) and not dict.__contains__(self, name) and name not in self.deleted:
+            self.capture.guard(self.path, "contains" if name in self.real else "missing", name)
         return dict.__contains__(self, name) or (name in self.real and name not in self.deleted)
 
     def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -380,6 +383,17 @@ class _Super(super):  # pyright: ignore
         return functools.partial(_default_access[name], instance)
 
 
+_sys_modules = Path.constant(sys.modules, "sys.modules")
+
+
+def _imported(module: types.ModuleType) -> Path:
+    """Where an import statement finds a module."""
+    name = module.__name__
+    if sys.modules.get(name) is module:
+        return _sys_modules.to("item", name, name)
+    return Path.constant(module, name)
+
+
 def builtins_for(capture: Capture) -> dict[str, Any]:
     """Python's builtins as cloned functions see them."""
     names = dict(vars(builtins))
@@ -395,7 +409,7 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
     ) -> Any:
         with capture.paused():
             module = builtins.__import__(name, globals, locals, fromlist, level)
-        return capture.view(module, Path.constant(module, module.__name__))
+        return capture.view(module, _imported(module))
 
     names["__import__"] = import_
     return names

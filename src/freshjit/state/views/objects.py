@@ -12,6 +12,9 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import jax
+
+from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state import hooks
 from freshjit.state.guards import SourceLine, user_line
@@ -79,7 +82,8 @@ class ObjectState:
         adopt_all(self)
         cls = type(self.view)
         simple = _entry(cls, "__setattr__") is object.__setattr__
-        for name in [*self.deleted, *(n for n in self.initial if n not in self.attrs)]:
+        gone = dict.fromkeys([*self.deleted, *(n for n in self.initial if n not in self.attrs)])
+        for name in gone:
             if name not in self.attrs and self.real is not None and name in self.real:
                 yield Write(self.path, "delattr", name, None, self.where.get(name))
         for name, value in self.attrs.items():
@@ -239,18 +243,62 @@ def view_class(capture: Capture, value: type, path: Path) -> Any:
     capture.remember(value, value, path)
     if not isinstance(value, _EnumMeta):
         capture.hooks.add(value)
+        capture.hooks.add(type(value))  # a metaclass of the user's has attributes and methods too
     return value
 
 
 _EnumMeta = type(__import__("enum").Enum)
 
 
-def adopt_argument(capture: Capture, value: Any, path: Path) -> None:
-    """Watch the containers of an argument that JAX rebuilt, so that changes made to them are seen."""
+def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
+    """Make the capture know an argument that JAX has flattened and rebuilt with tracers.
+
+    Containers are watched, so that changes made to them reach the caller's. Registered pytree nodes
+    may have lost attributes that are no leaves: those are read from the caller's object.
+    """
     from freshjit.state.views import containers
 
-    if type(value) in (list, dict):
-        containers.watch_argument(capture, value, path)
+    kind = type(rebuilt)
+    if kind in (list, dict):
+        containers.watch_argument(capture, rebuilt, path)
+        pairs = enumerate(rebuilt) if kind is list else rebuilt.items()
+        for key, item in pairs:
+            adopt_argument(capture, item, original[key], path.item(key))
+    elif isinstance(rebuilt, tuple):
+        for i, item in enumerate(tuple.__iter__(rebuilt)):
+            adopt_argument(capture, item, original[i], path.item(i))
+    elif rebuilt is not original and hooks.can_hook(kind) and type(original) is kind:
+        _adopt_node(capture, rebuilt, original, path)
+
+
+def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
+    if id(original) in capture.entries:
+        capture.guard(path, "alias", capture.entries[id(original)].path)
+        return
+    capture.guard(path, "type", type(original))
+    capture.remember(original, rebuilt, path)
+    state = ObjectState(original, rebuilt, path)
+    parts: list[tuple[str, Any]] = []
+    for name, value in (_instance_dict(rebuilt) or {}).items():
+        if _holds_tracer(value):
+            state.attrs[name] = state.initial[name] = value
+            parts.append((name, value))
+    for cls in type(rebuilt).__mro__:
+        for name, raw in hooks.original_entries(cls).items():
+            if isinstance(raw, types.MemberDescriptorType) and hasattr(rebuilt, name):
+                value = raw.__get__(rebuilt)
+                if _holds_tracer(value):
+                    state.slots[name] = state.slots_initial[name] = value
+                    parts.append((name, value))
+    capture.hooks.add(type(rebuilt))
+    capture.objects[id(rebuilt)] = state
+    capture.mutable(state)
+    for name, value in parts:
+        adopt_argument(capture, value, getattr(original, name, None), state.place(name))
+
+
+def _holds_tracer(value: Any) -> bool:
+    return any(isinstance(leaf, _compat.Tracer) for leaf in jax.tree_util.tree_leaves(value))
 
 
 # -- reading ----------------------------------------------------------------------------------------
@@ -408,6 +456,10 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
+    if isinstance(instance, type) and name not in ("__getattribute__", "__getattr__", "__setattr__"):
+        # Found on the metaclass, which Python asks last: the class itself must not have the name.
+        if not is_data_descriptor(raw):
+            capture.guard(class_path(capture, instance, None), "classless", name)
     path = _entry_path(capture, owner, name, raw, instance, cls)
     kind = type(raw)
     if kind is types.FunctionType:
