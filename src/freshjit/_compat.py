@@ -34,6 +34,7 @@ __all__ = [
     "as_numpy",
     "hide_frames_of",
     "is_extended_dtype",
+    "open_jaxpr",
     "trace_context",
     "trace_is_clean",
 ]
@@ -46,7 +47,16 @@ Tracer: type = cast(type, jax.core.Tracer)
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]
 
-eval_jaxpr: Callable[..., list[Any]] = _core.eval_jaxpr
+
+
+def open_jaxpr(closed: Any) -> Any:
+    """The jaxpr with its constants as leading inputs, holding none of them itself."""
+    return _pe.convert_constvars_jaxpr(closed.jaxpr)
+
+
+def eval_jaxpr(jaxpr: Any, *inputs: Any) -> list[Any]:
+    """Run a jaxpr that holds no constants."""
+    return _core.eval_jaxpr(jaxpr, (), *inputs)
 
 
 def trace_is_clean() -> bool:

@@ -76,7 +76,7 @@ class Program:
             elif structure != found or context != now:
                 raise Retrace
             values = [const if place is None else slots[place] for place, const in constants]
-            return tuple(_compat.eval_jaxpr(jaxpr, values, *leaves))
+            return tuple(_compat.eval_jaxpr(jaxpr, *values, *leaves))
 
         pure.__name__ = pure.__qualname__ = name
         return pure

@@ -386,7 +386,7 @@ class Capture:
         for slot in self.slots:
             slot.array = None  # a program holds no array of the user's
         return Record(
-            jaxpr=jaxpr.jaxpr,
+            jaxpr=_compat.open_jaxpr(jaxpr),
             out_avals=jaxpr.out_avals,
             guards=self.guards,
             slots=slots,

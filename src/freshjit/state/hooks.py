@@ -124,6 +124,8 @@ def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..
         known = capture.objects.get(id(self))
         if known is None:
             return original(self, name)
+        if name == "__class__":  # isinstance asks for it, in our own code too
+            return object.__getattribute__(self, name)
         return capture.read_attribute(known, name)
 
     return __getattribute__
