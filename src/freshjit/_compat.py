@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """The only module that touches JAX internals; each use says why public API does not do.
 
 * ``Recorder``: captured arrays become inputs of the jaxpr under construction *while* the user's
@@ -15,7 +16,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,23 +31,24 @@ __all__ = [
     "JitFunction",
     "Recorder",
     "Tracer",
-    "eval_jaxpr",
     "as_numpy",
+    "eval_jaxpr",
     "hide_frames_of",
     "is_extended_dtype",
+    "jit_is_disabled",
     "open_jaxpr",
     "trace_context",
     "trace_is_clean",
+    "x64_is_enabled",
 ]
 
 # Frames of files registered here are left out of filtered tracebacks, like JAX's own.
 hide_frames_of: Callable[[str], None] = _traceback_util.register_exclusion
 
-Tracer: type = cast(type, jax.core.Tracer)
+Tracer: type = _core.Tracer
 
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]
-
 
 
 def open_jaxpr(closed: Any) -> Any:
@@ -121,7 +123,7 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
     def to_concrete_value(self) -> Any:
         # JAX also asks out of curiosity (core.is_concrete) to take short cuts; an answer then would
         # turn an input into a constant for nothing. Only a caller that *needs* the value gets it.
-        if sys._getframe(1).f_code is _core.concrete_or_error.__code__:  # pyright: ignore[reportPrivateUsage]
+        if sys._getframe(1).f_code is _core.concrete_or_error.__code__:
             return _concrete_value(self)
         return None
 
@@ -252,3 +254,13 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any]:
 def trace_context() -> Any:
     """The configuration that a trace depends on (x64, matmul precision, default device, mesh…)."""
     return _config.trace_context()
+
+
+def jit_is_disabled() -> bool:
+    """Whether ``jax.disable_jit`` is on in this thread."""
+    return bool(_config.disable_jit.value)
+
+
+def x64_is_enabled() -> bool:
+    """Whether 64-bit types are on in this thread."""
+    return bool(_config.enable_x64.value)

@@ -142,13 +142,8 @@ class FreshJit(Generic[P, R]):
         except TypeError:
             if self._plan_holds(args, kwargs):
                 raise
-            result = None
-            missed = True
-        else:
-            missed = type(result) is Miss
-        if missed:
             return self._miss(args, kwargs)
-        return result
+        return self._miss(args, kwargs) if type(result) is Miss else result
 
     def _plan_holds(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a TypeError can be the user's own: the arguments are of the kinds compiled for."""
@@ -157,7 +152,7 @@ class FreshJit(Generic[P, R]):
         return any([(a.name, a.kind) for a in plan] == [(a.name, a.kind) for a in now] for plan in plans)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if jax.config.jax_disable_jit:
+        if _compat.jit_is_disabled():
             return self._function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
         store = self._store
         with store.lock:
@@ -305,7 +300,7 @@ def _again(function: Any, given: dict[str, Any]) -> Any:
 def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> Any:
     """Inside a capture a jitted function is its body: what it reads and writes belongs to the outer call."""
     capture.guard(path, "type", FreshJit)
-    function = value.__wrapped__
+    function = value._function  # pyright: ignore[reportPrivateUsage]
     view = capture.view(function, path.to("attr", "__wrapped__", str(path)))
     capture.alias_view(value, view, path)
     return view
@@ -316,7 +311,9 @@ views.register(FreshJit, _view_fresh_jit)
 
 def _store_of(function: Any, options: _Options) -> Store:
     codes = tuple(_codes(function))
-    return store_for(codes, (type(function).__name__, options.key), getattr(function, "__name__", repr(function)))
+    return store_for(
+        codes, (type(function).__name__, options.key), getattr(function, "__name__", repr(function))
+    )
 
 
 def _codes(function: Any) -> list[Any]:
@@ -335,7 +332,7 @@ def _codes(function: Any) -> list[Any]:
         elif hasattr(function, "__wrapped__"):
             function = function.__wrapped__
         else:
-            call = getattr(type(function), "__call__", None)
+            call = getattr(type(function), "__call__", None)  # noqa: B004 - the entry itself is wanted
             function = call if isinstance(call, (types.FunctionType, FreshJit)) else None
             if function is None:
                 found.append(type(call) if call is not None else object)
@@ -357,8 +354,10 @@ def _is_jax_tree(value: Any) -> bool:
         return value.dtype.kind in "biufcV" and kind is np.ndarray
     leaves = jax.tree_util.tree_leaves(value)
     if len(leaves) == 1 and leaves[0] is value:
-        return isinstance(value, _compat.Tracer) or hasattr(value, "__jax_array__") or kind in (
-            jax.ShapeDtypeStruct,
+        return (
+            isinstance(value, _compat.Tracer)
+            or hasattr(value, "__jax_array__")
+            or kind in (jax.ShapeDtypeStruct,)
         )
     return all(map(_is_jax_tree, leaves))
 
@@ -391,7 +390,7 @@ def _leaf_signature(leaf: Any) -> Hashable:
 def jit(fun: Callable[P, R], /, **options: Any) -> FreshJit[P, R]: ...
 @overload
 def jit(**options: Any) -> Callable[[Callable[P, R]], FreshJit[P, R]]: ...
-def jit(
+def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the options once, here
     fun: Any = None,
     /,
     *,
@@ -500,4 +499,3 @@ def _refuse_generators(fun: Any) -> None:
                 "so it cannot be compiled.\nReturn the values in a list, or jit the function that it calls "
                 "for each item."
             )
-

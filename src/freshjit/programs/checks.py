@@ -149,13 +149,13 @@ def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
     """
     key = id(array)
     known = _device_copies.get(key)
-    if known is not None and known[0]() is array and known[3] == jax.config.jax_enable_x64:
-        if same_numpy(array, known[1]):
-            return known[2]
+    usable = known is not None and known[0]() is array and known[3] == _compat.x64_is_enabled()
+    if usable and known is not None and same_numpy(array, known[1]):
+        return known[2]
     private = np.array(array, copy=True, order="C")
     on_device = jnp.asarray(private)
     reference = weakref.ref(array, lambda _: _device_copies.pop(key, None))
-    _device_copies[key] = (reference, private, on_device, bool(jax.config.jax_enable_x64))
+    _device_copies[key] = (reference, private, on_device, _compat.x64_is_enabled())
     return on_device
 
 

@@ -233,7 +233,8 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Undo]] = {
 
 def new_object(cls: type) -> Any:
     """An instance without running ``__init__``: its contents follow."""
-    for base in (dict, list, tuple, set):
+    bases: tuple[Any, ...] = (dict, list, tuple, set)
+    for base in bases:
         if issubclass(cls, base):
             return base.__new__(cls)
     return object.__new__(cls)
@@ -272,11 +273,9 @@ def new_function(code: types.CodeType, namespace: dict[str, Any], name: str, par
     return function
 
 
-def new_reduced(
-    make: Callable[..., Any], args: list[Any], new: bool, state: Any, items: list[Any], pairs: list[Any]
-) -> Any:
+def new_reduced(make: Any, args: list[Any], new: bool, state: Any, items: list[Any], pairs: list[Any]) -> Any:
     """An object made again the way ``copy`` would make it (see ``object.__reduce_ex__``)."""
-    value = make.__new__(make, *args) if new else make(*args)  # pyright: ignore[reportCallIssue]
+    value = make.__new__(make, *args) if new else make(*args)
     if state is not None:
         if hasattr(value, "__setstate__"):
             value.__setstate__(state)

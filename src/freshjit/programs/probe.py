@@ -105,10 +105,7 @@ class _Writer:
             return repr(value)
         known = self._constants.get(id(value))
         if known is None:
-            if _may_die(value):
-                known = self.bind(weakref.ref(value), "weak") + "()"
-            else:
-                known = self.bind(value, "k")
+            known = self.bind(weakref.ref(value), "weak") + "()" if _may_die(value) else self.bind(value, "k")
             self._constants[id(value)] = known
         return known
 
@@ -137,13 +134,18 @@ def _may_die(value: Any) -> bool:
     if isinstance(value, type):
         return bool(value.__flags__ & (1 << 9))
     return isinstance(value, types.CodeType) or (
-        type(value).__weakrefoffset__ != 0 and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType))
+        type(value).__weakrefoffset__ != 0
+        and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType))
         and not isinstance(value, (jax.Array, np.ndarray, np.dtype, weakref.ref, set, frozenset))
     )
 
 
 def generate(
-    record: Record, arguments: Sequence[Argument], jitted: Callable[..., Any], keywords: Sequence[str], n_args: int
+    record: Record,
+    arguments: Sequence[Argument],
+    jitted: Callable[..., Any],
+    keywords: Sequence[str],
+    n_args: int,
 ) -> Probe:
     """The function that serves calls of one program.
 
@@ -346,14 +348,19 @@ class _Maker:
             case "set":
                 return "set()", lambda: [f"$.update([{self._items(make)}])"]
             case "dict":
-                return f"{self._writer.constant(make.cls)}()", lambda: [f"$.update({self._pairs(make.parts)})"]
+                return f"{self._writer.constant(make.cls)}()", lambda: [
+                    f"$.update({self._pairs(make.parts)})"
+                ]
             case "object":
                 create = f"new_object({self._writer.constant(make.cls)})"
                 return create, lambda: [f"fill_object($, {self._object_parts(make)})"]
             case "namespace":
                 return "Namespace()", lambda: [f"$.__dict__.update({self._names(make.parts)})"]
             case "cell":
-                contents = lambda: [f"$.cell_contents = {self.code(part)}" for _, part in make.parts]
+
+                def contents():
+                    return [f"$.cell_contents = {self.code(part)}" for _, part in make.parts]
+
                 return "new_cell(())", contents
             case _:
                 return None, lambda: []
@@ -450,11 +457,11 @@ def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
     plans: list[tuple[Write, str, Any]] = []
     for write in record.writes:
         value: Any = None
-        if write.action in ("replace", "replaceset"):
-            value = maker.code(write.value)
-        elif write.action == "replacedict":
-            value = maker.code(write.value)
-        elif write.value is not None:
+        if (
+            write.action in ("replace", "replaceset")
+            or write.action == "replacedict"
+            or write.value is not None
+        ):
             value = maker.code(write.value)
         plans.append((write, writer.read(write.path), value))
     _write_leak_check(writer, record)
@@ -475,7 +482,9 @@ def _write_leak_check(writer: _Writer, record: Record) -> None:
     written = _outputs_in([w.value for w in record.writes])
     if not written:
         return
-    labels = {index: next(w.label for w in record.writes if index in _outputs_in([w.value])) for index in written}
+    labels = {
+        index: next(w.label for w in record.writes if index in _outputs_in([w.value])) for index in written
+    }
     values = "".join(f"o[{i}]," for i in written)
     names = writer.bind(tuple(labels[i] for i in written), "labels")
     writer.line(f"if not trace_is_clean(): refuse_tracers(({values}), {names})")

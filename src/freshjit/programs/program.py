@@ -66,7 +66,7 @@ class Program:
 
         def pure(slots: tuple[Any, ...], *traced: Any) -> tuple[Any, ...]:
             nonlocal structure, context
-            if jax.config.jax_disable_jit:
+            if _compat.jit_is_disabled():
                 raise Disabled
             leaves, tree = jax.tree_util.tree_flatten(traced)
             found = (tree, tuple(leaf.aval for leaf in leaves), tuple(s.aval for s in slots))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -233,7 +233,11 @@ class Capture:
         return entry if entry is not None and entry.view is view else None
 
     def guard(self, path: Path, kind: Kind, value: Any) -> None:
-        mark = (id(path), kind, value if kind in ("absent", "present", "classless", "contains", "missing", "unset") else None)
+        mark = (
+            id(path),
+            kind,
+            value if kind in ("absent", "present", "classless", "contains", "missing", "unset") else None,
+        )
         if kind == "alias":
             mark = (id(path), kind, id(value))
         if mark in self._guarded:
@@ -336,7 +340,11 @@ class Capture:
             self._release()
 
     def _arguments(
-        self, values: Sequence[Any], args: Sequence[Any], kwargs: dict[str, Any], arguments: Sequence[Argument]
+        self,
+        values: Sequence[Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        arguments: Sequence[Argument],
     ) -> tuple[list[Any], dict[str, Any]]:
         assert self.recorder is not None
         traced = iter(values)
@@ -430,7 +438,7 @@ class Capture:
             self._keep.clear()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self) -> Generator[None, None, None]:
         """Run real code on real things for a moment: no hook sees anything."""
         thread.capture = None
         try:

@@ -71,7 +71,7 @@ _SKIPPED_PACKAGES = ("freshjit", "jax", "jaxlib", "numpy", "functools", "context
 
 def user_line() -> SourceLine | None:
     """The innermost line on the stack that is neither ours nor a library's that we run through."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in _SKIPPED_PACKAGES:

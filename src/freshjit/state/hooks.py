@@ -28,10 +28,30 @@ _ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
 # Entries that the interpreter or the type machinery reads without asking the descriptor, or that
 # must stay what they are for the class to keep working.
 _LEFT_ALONE = frozenset(
-    (*_ATTRIBUTE_HOOKS, "__getattr__", "__del__", "__init_subclass__", "__subclasshook__", "__set_name__")
-    + ("__class_getitem__", "__instancecheck__", "__subclasscheck__", "__prepare__", "__mro_entries__")
-    + ("__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getnewargs__", "__getnewargs_ex__")
-    + ("__annotate__", "__annotate_func__", "__sizeof__", "__dir__", "__class_getitem__")
+    (
+        *_ATTRIBUTE_HOOKS,
+        "__getattr__",
+        "__del__",
+        "__init_subclass__",
+        "__subclasshook__",
+        "__set_name__",
+        "__class_getitem__",
+        "__instancecheck__",
+        "__subclasscheck__",
+        "__prepare__",
+        "__mro_entries__",
+        "__getstate__",
+        "__setstate__",
+        "__reduce__",
+        "__reduce_ex__",
+        "__getnewargs__",
+        "__getnewargs_ex__",
+        "__annotate__",
+        "__annotate_func__",
+        "__sizeof__",
+        "__dir__",
+        "__class_getitem__",
+    )
 )
 _FUNCTION_LIKE = (types.FunctionType, classmethod, staticmethod)
 

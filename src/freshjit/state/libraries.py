@@ -13,8 +13,21 @@ from typing import Any
 __all__ = ["is_library_class", "is_library_function", "is_library_module"]
 
 _LIBRARIES = frozenset(
-    ("freshjit", "jax", "jaxlib", "numpy", "ml_dtypes", "opt_einsum", "scipy", "typing_extensions")
-    + ("pytest", "_pytest", "pluggy", "hypothesis", "rich")
+    (
+        "freshjit",
+        "jax",
+        "jaxlib",
+        "numpy",
+        "ml_dtypes",
+        "opt_einsum",
+        "scipy",
+        "typing_extensions",
+        "pytest",
+        "_pytest",
+        "pluggy",
+        "hypothesis",
+        "rich",
+    )
 ) | (sys.stdlib_module_names - {"__main__"})
 
 

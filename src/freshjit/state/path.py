@@ -47,7 +47,9 @@ class Path:
     step: Step
     key: Any
     label: str
-    _children: dict[tuple[Step, Any], Path] = field(default_factory=dict[tuple[Step, Any], "Path"], repr=False)
+    _children: dict[tuple[Step, Any], Path] = field(
+        default_factory=dict[tuple[Step, Any], "Path"], repr=False
+    )
 
     def __str__(self) -> str:
         return self.label

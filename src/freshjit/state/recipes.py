@@ -158,7 +158,7 @@ class Builder:
     def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         kind = type(value)
         if kind in (list, set, collections.deque):
-            make.kind = {list: "list", set: "set"}.get(kind, "deque")
+            make.kind = "list" if kind is list else "set" if kind is set else "deque"
             if kind is collections.deque:
                 make.cls = value.maxlen
             make.parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
@@ -252,7 +252,7 @@ class Builder:
             return
         function, args, *rest = reduced
         make.kind = "reduced"
-        if function is copyreg.__newobj__:
+        if function is copyreg.__newobj__:  # pyright: ignore[reportAttributeAccessIssue]
             make.cls = self.build(args[0], label, where)
             args = args[1:]
             make.parts = [("new", [self.build(a, label, where) for a in args])]

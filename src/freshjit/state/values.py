@@ -48,7 +48,7 @@ def is_plain(value: Any) -> bool:
 
 def is_value_like(value: Any) -> bool:
     """Whether ``value`` is an immutable value of a library, or an enum member."""
-    return isinstance(value, _VALUE_LIKE) or isinstance(value, enum.Enum)
+    return isinstance(value, (_VALUE_LIKE, enum.Enum))
 
 
 def same_value(a: Any, b: Any) -> bool:

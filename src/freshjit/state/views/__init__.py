@@ -9,7 +9,6 @@ from __future__ import annotations
 import collections
 import enum
 import functools
-import inspect
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -93,9 +92,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
         return functions.view_custom_derivative(capture, value, path)
-    if inspect.isgenerator(value) or inspect.iscoroutine(value) or isinstance(value, Iterator):
-        if not can_hook(kind):
-            return _refuse_iterator(value, path)
+    if isinstance(value, (Iterator, types.CoroutineType)) and not can_hook(kind):
+        return _refuse_iterator(value, path)
     special = ecosystem.special_view(kind)
     if special is not None:
         return special(capture, value, path)
@@ -110,7 +108,7 @@ def _opaque(capture: Capture, value: Any, path: Path) -> Any:
 
 
 def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
-    base = next(b for b in (int, float, complex, str, bytes) if isinstance(value, b))
+    base: Any = next(b for b in (int, float, complex, str, bytes) if isinstance(value, b))
     capture.guard(path, "type", type(value))
     capture.guard(path, "subvalue", (base, base(value)))
     return value

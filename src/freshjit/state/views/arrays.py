@@ -91,8 +91,9 @@ class Source:
     def numbers(self) -> np.ndarray[Any, Any]:
         if self._log:
             raise CapturedNumpyWriteError(
-                f"the NumPy array {self.path} is read as NumPy{_at(user_line())} after a traced value has been "
-                f"written into it{_at(self._log[0][2])}: NumPy can only hold concrete numbers.\n{self.advice()}"
+                f"the NumPy array {self.path} is read as NumPy{_at(user_line())} after a traced value "
+                f"has been written into it{_at(self._log[0][2])}: NumPy can only hold concrete numbers."
+                f"\n{self.advice()}"
             )
         if self._numbers is None:
             self.capture.needs_content(self.path, self.before)

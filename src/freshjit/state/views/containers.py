@@ -198,13 +198,14 @@ def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:
     items = [capture.view(item, path.item(i)) for i, item in enumerate(tuple.__iter__(value))]
     if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
         return capture.remember(value, value, path)
-    return capture.remember(value, tuple.__new__(type(value), items), path)
+    kind: Any = type(value)
+    return capture.remember(value, tuple.__new__(kind, items), path)
 
 
 def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     kind = type(value)
     capture.guard(path, "type", kind)
-    view = kind.__new__(kind)
+    view: Any = kind.__new__(kind)
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
     capture.remember(value, view, path)
@@ -217,12 +218,9 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
     keys = tuple(key for key, _ in _pairs(value))
     capture.guard(path, "keys", keys)
     base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
-    store = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
+    store: Any = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
     for i, (key, item) in enumerate(list(_pairs(value))):
-        if type(value) is dict:
-            place = path.item(key)
-        else:
-            place = path.to("rawitem", ("dict", key))
+        place = path.item(key) if type(value) is dict else path.to("rawitem", ("dict", key))
         store(view, _view_key(capture, key, path, i), capture.view(item, place))
 
 
@@ -270,7 +268,7 @@ def view_mapping_proxy(capture: Capture, value: types.MappingProxyType[Any, Any]
 
 def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     """An instance of the user's own subclass of a container: a shadow of the same class."""
-    kind = type(value)
+    kind: Any = type(value)
     capture.guard(path, "type", kind)
     if isinstance(value, tuple):
         items = [

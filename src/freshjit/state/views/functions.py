@@ -341,7 +341,7 @@ def _view_singledispatch(capture: Capture, function: Any, path: Path) -> Any:
         return capture.view(implementation, path.attr("dispatch").to("call", (cls,)))
 
     capture.remember(function, dispatching, path)
-    dispatching.dispatch = dispatch  # pyright: ignore[reportFunctionMemberAccess]
+    dispatching.dispatch = dispatch  # pyright: ignore[reportAttributeAccessIssue]
     return dispatching
 
 

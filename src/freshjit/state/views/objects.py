@@ -188,7 +188,8 @@ def _adopt(state: ObjectState, name: str) -> None:
 
 
 def _undo_bypass(state: ObjectState, name: str) -> None:
-    assert state.real is not None and state.snapshot_of_real is not None
+    assert state.real is not None
+    assert state.snapshot_of_real is not None
     if name in state.snapshot_of_real:
         state.real[name] = state.snapshot_of_real[name]
     else:
@@ -216,7 +217,7 @@ def roll_back(capture: Capture) -> None:
     for cls in capture.hooks.classes():
         for name in capture.hooks.changes(cls):
             capture.hooks.undo(cls, name)
-        for name in [n for n in hooks.added_entries(cls)]:
+        for name in list(hooks.added_entries(cls)):
             type.__delattr__(cls, name)
 
 
@@ -422,9 +423,7 @@ def class_path(capture: Capture, cls: type, instance: Any) -> Path:
     return path
 
 
-def _entry_path(
-    capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
-) -> Path:
+def _entry_path(capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Path:
     start = cls if cls is not None else owner
     direct = _entry(start, name) is raw
     base = start if direct else owner
@@ -456,10 +455,9 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
-    if isinstance(instance, type) and name not in ("__getattribute__", "__getattr__", "__setattr__"):
+    if isinstance(instance, type) and name not in _ACCESS and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
-        if not is_data_descriptor(raw):
-            capture.guard(class_path(capture, instance, None), "classless", name)
+        capture.guard(class_path(capture, instance, None), "classless", name)
     path = _entry_path(capture, owner, name, raw, instance, cls)
     kind = type(raw)
     if kind is types.FunctionType:
@@ -486,6 +484,9 @@ def read_class_entry(
     if get is None or isinstance(view, (types.FunctionType, types.MethodType)):
         return view
     return get(view, instance, cls)
+
+
+_ACCESS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
 
 
 def _bind_inner(capture: Capture, raw: Any, path: Path, bound: Any, cls: type | None) -> Any:
@@ -526,9 +527,7 @@ def _cached_property(capture: Capture, raw: Any, path: Path, name: str, instance
     return value
 
 
-def write_class_entry(
-    capture: Capture, owner: type, name: str, raw: Any, instance: Any, value: Any
-) -> None:
+def write_class_entry(capture: Capture, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
     """``instance.name = value`` where the class entry is a property, a slot or another data descriptor."""
     cls = type(instance)
     state = capture.objects.get(id(instance))

@@ -230,8 +230,8 @@ class _Carried:
         unknown = [c.label for c in changes.changes if (id(c.thing), c.key) not in self.places]
         if unknown:
             raise UnsupportedStateError(
-                f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a compiled "
-                "loop carries the same state in all of them.\nWrite it in every round."
+                f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
+                "compiled loop carries the same state in all of them.\nWrite it in every round."
             )
         values: list[Any] = []
         for (key, change), old, first in zip(self.places.items(), entered, start, strict=True):
@@ -549,7 +549,7 @@ def view_transformed(capture: Capture, function: types.FunctionType, path: Path)
         return capture.view(cells[name], cell.to("contents", None, str(path)))
 
     if transform is _grad:
-        return _gradient_of(variable("value_and_grad_f"), _GRAD_WITH_AUX == code.co_qualname)
+        return _gradient_of(variable("value_and_grad_f"), code.co_qualname == _GRAD_WITH_AUX)
     options = {name: variable(name) for name in names if name in cells}
     return transform(variable("fun"), **options)
 
