@@ -26,13 +26,18 @@ from jax._src import core as _core
 from jax._src import source_info_util as _source_info
 from jax._src import traceback_util as _traceback_util
 from jax._src.interpreters import partial_eval as _pe
+from jax.extend import core as _public
 
 __all__ = [
     "JitFunction",
     "Recorder",
     "Tracer",
     "as_numpy",
+    "constants_of",
     "eval_jaxpr",
+    "inner_jaxpr",
+    "is_jaxpr",
+    "is_literal",
     "hide_frames_of",
     "is_extended_dtype",
     "jit_is_disabled",
@@ -193,7 +198,7 @@ _recorders: dict[int, Recorder] = {}
 
 
 def _is_var(atom: Any) -> bool:
-    return isinstance(atom, _core.Var)
+    return isinstance(atom, _public.Var)
 
 
 def _concrete_value(tracer: Any) -> Any:
@@ -264,3 +269,23 @@ def jit_is_disabled() -> bool:
 def x64_is_enabled() -> bool:
     """Whether 64-bit types are on in this thread."""
     return bool(_config.enable_x64.value)
+
+
+def is_literal(atom: Any) -> bool:
+    """Whether an operand in a jaxpr is a literal rather than a variable."""
+    return isinstance(atom, _public.Literal)
+
+
+def is_jaxpr(value: Any) -> bool:
+    """Whether a parameter of an equation is a jaxpr, open or closed."""
+    return isinstance(value, (_public.Jaxpr, _public.ClosedJaxpr))
+
+
+def inner_jaxpr(value: Any) -> Any:
+    """The open form of a jaxpr that may be closed."""
+    return value.jaxpr if isinstance(value, _public.ClosedJaxpr) else value
+
+
+def constants_of(value: Any) -> Sequence[Any]:
+    """The constants that a jaxpr holds, none if it is open."""
+    return getattr(value, "consts", ())

@@ -16,7 +16,7 @@ from freshjit import _compat
 from freshjit.aot import Lowered, Traced
 from freshjit.errors import FreshjitError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
-from freshjit.programs.program import Program
+from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import thread
@@ -137,6 +137,17 @@ class FreshJit(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if thread.capture is not None:
             return thread.capture.enter(self._function)(*args, **kwargs)
+        latest = self._store.latest
+        if latest is not None:
+            try:
+                result = latest.run(self._function, args, kwargs)
+            except (Retrace, TypeError):
+                return self._search(args, kwargs)
+            if type(result) is not Miss:
+                return result
+        return self._search(args, kwargs)
+
+    def _search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         try:
             result = self._store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
         except TypeError:
@@ -187,7 +198,8 @@ class FreshJit(Generic[P, R]):
                 raise
             record = Capture(self._function, root, plain_numpy=True).run(args, kwargs, arguments)
         options = self._jax_options(arguments, record)
-        return Program(record, arguments, _signature(args, kwargs), self.__name__, options)
+        others = [] if "out_shardings" in options else self._store.programs
+        return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
         """How each argument takes part in this call."""

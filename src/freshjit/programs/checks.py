@@ -22,6 +22,7 @@ __all__ = [
     "default_setattr",
     "device_copy",
     "has_entry",
+    "is_array",
     "is_empty",
     "nth",
     "other_aval",
@@ -32,6 +33,10 @@ __all__ = [
 def other_aval(value: Any, aval: Any) -> bool:
     """Whether the array's type differs from ``aval`` (asked when it is not the same object)."""
     return bool(value.aval != aval)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, _compat.Tracer))
 
 
 def same_numpy(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

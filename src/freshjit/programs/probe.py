@@ -49,6 +49,7 @@ class Probe:
 
 
 _HEADER = "def run(fn, args, kwargs):"
+_ARRAY = type(jax.numpy.zeros(()))
 _INLINE = (type(None), bool, int, str)
 # Stores that cannot fail or be interrupted half-way; anything else goes through commit.apply.
 _SIMPLE_ACTIONS = frozenset(("setattr", "setdict", "setcell", "setglobal", "setitem"))
@@ -66,6 +67,7 @@ class _Writer:
             "same_value": same_value,
             "class_entry": checks.class_entry,
             "other_aval": checks.other_aval,
+            "is_array": checks.is_array,
             "is_empty": checks.is_empty,
             "nth": checks.nth,
             "has_entry": checks.has_entry,
@@ -146,6 +148,7 @@ def generate(
     jitted: Callable[..., Any],
     keywords: Sequence[str],
     n_args: int,
+    check_avals: bool = True,
 ) -> Probe:
     """The function that serves calls of one program.
 
@@ -155,6 +158,8 @@ def generate(
         jitted: the compiled pure function: ``jitted(slots, *traced) -> tuple of arrays``.
         keywords: the keyword arguments of the call, in any order.
         n_args: the number of positional arguments.
+        check_avals: check shapes and dtypes of the slots here. Otherwise that is left to ``jitted``,
+            which checks them anyway and raises ``Retrace``.
     """
     writer = _Writer()
     writer.names["jitted"] = jitted
@@ -164,22 +169,40 @@ def generate(
     traced = [_argument_code(a) for a in arguments if a.kind == "traced"]
     for keyword in keywords:
         writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)
+    arrays = [s.path for s in record.slots if not s.is_numpy]
+    inputs = set(map(id, arrays))
     for guard in record.guards:
-        _write_guard(writer, guard)
+        if guard.kind == "aval" and id(guard.path) in inputs and not check_avals:
+            writer.read(guard.path)
+        else:
+            _write_guard(writer, guard)
+    if arrays:
+        writer.line(f"arrays = ({_items(writer, arrays)})", 2)
+        kinds = f"(*map(type, arrays),) != array_types_{len(arrays)} and not all(map(is_array, arrays))"
+        writer.names[f"array_types_{len(arrays)}"] = (_ARRAY,) * len(arrays)
+        if not check_avals:
+            writer.line(f"if {kinds}: return {shape_miss}", 2)
     if len(record.distinct) > 1:
-        ids = ", ".join(f"id({writer.read(p)})" for p in record.distinct)
-        writer.line(f"if len({{{ids}}}) != {len(record.distinct)}: return {shape_miss}", 2)
-    slots = ", ".join(_slot_code(writer, s) for s in record.slots)
+        things = f"({_items(writer, record.distinct)})"
+        writer.line(f"if len({{*map(id, {things})}}) != {len(record.distinct)}: return {shape_miss}", 2)
+    if len(arrays) == len(record.slots):
+        slots = "arrays" if arrays else "()"
+    else:
+        slots = "(" + "".join(f"{_slot_code(writer, s)}, " for s in record.slots) + ")"
     for path in _needed_paths(record):
         writer.read(path)
     writer.line("except (AttributeError, KeyError, IndexError, TypeError, ValueError, StopIteration):")
     writer.line(f"return {shape_miss}", 2)
-    outputs = f"jitted(({slots}{',' if record.slots else ''}), {', '.join(traced)})"
+    outputs = f"jitted({', '.join([slots, *traced])})"
     _write_results(writer, record, outputs)
     source = "\n".join([_HEADER, *writer.lines]) + "\n"
     code = compile(source, "<freshjit program>", "exec")
     exec(code, writer.names)
     return Probe(cast(Callable[..., Any], writer.names["run"]), source)
+
+
+def _items(writer: _Writer, paths: Sequence[Path]) -> str:
+    return "".join(f"{writer.read(p)}, " for p in paths)
 
 
 def _argument_code(argument: Argument) -> str:

@@ -9,6 +9,7 @@ import jax
 
 from freshjit import _compat
 from freshjit.programs.probe import Miss, Probe, generate
+from freshjit.programs.same import same_computation
 from freshjit.state.capture import Argument, Record, Slot
 from freshjit.state.guards import Guard
 
@@ -31,7 +32,10 @@ class Program:
         arguments: how each argument takes part.
         probe: the generated function that serves calls.
         jitted: the pure function ``jitted(slots, *traced)`` under ``jax.jit``.
-        hits: how often it has served a call, counted by the store when asked to keep statistics.
+        signature: the kinds of the traced arguments, and the configuration.
+
+    Parameters:
+        others: programs of the same function, whose compiled code is used again if it fits.
     """
 
     def __init__(
@@ -41,18 +45,34 @@ class Program:
         signature: Any,
         name: str,
         options: dict[str, Any],
+        others: Sequence[Program] = (),
     ) -> None:
         self.record = record
         self.arguments = tuple(arguments)
         self.signature = signature
-        self.jitted: Any = jax.jit(self._pure(name), **options)
-        keywords = [a.name for a in arguments if isinstance(a.name, str)]
-        self.probe: Probe = generate(record, arguments, self.jitted, keywords, len(arguments) - len(keywords))
-        self.run = self.probe.run
+        twin = self._twin(others)
+        self.jitted: Any = jax.jit(self._pure(name), **options) if twin is None else twin.jitted
+        self.check_avals(False)
 
     @property
     def guards(self) -> list[Guard]:
         return self.record.guards
+
+    def _twin(self, others: Sequence[Program]) -> Program | None:
+        """A program of the same function that computes the same thing, though its guards differ."""
+        form = [(a.name, a.kind) for a in self.arguments]
+        for other in others:
+            same_call = [(a.name, a.kind) for a in other.arguments] == form
+            if same_call and other.signature == self.signature and same_computation(self.record, other.record):
+                return other
+        return None
+
+    def check_avals(self, check: bool) -> None:
+        """Generate the probe. At first JAX's own check of the inputs does; see ``Store``."""
+        keywords = [a.name for a in self.arguments if isinstance(a.name, str)]
+        n_args = len(self.arguments) - len(keywords)
+        self.probe: Probe = generate(self.record, self.arguments, self.jitted, keywords, n_args, check)
+        self.run = self.probe.run
 
     def _pure(self, name: str) -> Any:
         """The user's function as a pure one: slots and traced arguments in, outputs and writes out."""

@@ -38,6 +38,8 @@ class Store:
         self.name = name
         self.lock = threading.RLock()
         self.programs: tuple[Program, ...] = ()
+        self.latest: Program | None = None
+        """The program that served last, unless programs must be looked up by signature."""
         self._by_signature: dict[Any, tuple[Program, ...]] | None = None
         self._warned = False
 
@@ -63,6 +65,7 @@ class Store:
                 return _MISS
             except Retrace:
                 with self.lock:
+                    program.check_avals(True)
                     if self._by_signature is None:
                         self._index()
                         return self.find(function, args, kwargs, signature)
@@ -91,18 +94,22 @@ class Store:
             self.programs = programs
             if self._by_signature is not None:
                 self._index()
+            else:
+                self.latest = program
 
     def clear(self) -> None:
         with self.lock:
             self.programs = ()
-            self._by_signature = None
+            self.latest = self._by_signature = None
 
     def _to_front(self, program: Program) -> None:
         with self.lock:
             if program not in self.programs:
                 return
             self.programs = (program, *(p for p in self.programs if p is not program))
-            if self._by_signature is not None:
+            if self._by_signature is None:
+                self.latest = program
+            else:
                 group = self._by_signature.get(program.signature, ())
                 self._by_signature[program.signature] = (program, *(p for p in group if p is not program))
 
@@ -111,6 +118,7 @@ class Store:
         for program in self.programs:
             groups[program.signature] = (*groups.get(program.signature, ()), program)
         self._by_signature = groups
+        self.latest = None
 
 
 _MISS = Miss(None)

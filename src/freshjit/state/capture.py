@@ -189,6 +189,7 @@ class Capture:
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
+        self.sees_identity = False
         self._keep: list[Any] = []
         self.recorder: _compat.Recorder | None = None
 
@@ -410,7 +411,7 @@ class Capture:
 
     def _distinct_paths(self) -> list[Path]:
         """Paths of things that must stay different objects: the mutable ones, and the arrays."""
-        paths = [s.path for s in self.slots]
+        paths = [s.path for s in self.slots] if self.sees_identity else []
         paths += [o.path for o in self.objects.values() if o.view is o.original]
         paths += [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
         return list(dict.fromkeys(paths))

@@ -8,6 +8,7 @@ arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays ap
 from __future__ import annotations
 
 import copy
+import dis
 import functools
 import types
 from collections.abc import Iterator
@@ -128,6 +129,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         if hasattr(function, "registry") and hasattr(function, "dispatch"):
             return _view_singledispatch(capture, function, path)
     capture.guard(path, "code", function.__code__)
+    capture.sees_identity = capture.sees_identity or compares_identity(function.__code__)
     if is_library_function(function):
         namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
     else:
@@ -175,6 +177,31 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
     for state, cell in cells:
         fill_cell(capture, state, cell)
     return clone
+
+
+_IDENTITY_NAMES = frozenset(("id", "is_", "is_not", "index", "remove", "count"))
+_SINGLETONS = (None, True, False, Ellipsis, NotImplemented)
+
+
+@functools.lru_cache(maxsize=4096)
+def compares_identity(code: types.CodeType) -> bool:
+    """Whether the code could tell one array from an equal other one (``a is b``, ``id(a)``).
+
+    Comparisons with None and the like do not count. Where no code can tell, it does not matter
+    whether two captured arrays are one object or two.
+    """
+    if not _IDENTITY_NAMES.isdisjoint(code.co_names):
+        return True
+    before: dis.Instruction | None = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IS_OP" and not (
+            before is not None
+            and before.opname.startswith("LOAD_CONST")
+            and any(before.argval is s for s in _SINGLETONS)
+        ):
+            return True
+        before = instruction
+    return any(compares_identity(c) for c in code.co_consts if isinstance(c, types.CodeType))
 
 
 def watched_globals(capture: Capture, function: types.FunctionType, path: Path) -> modules.Namespace:

@@ -1,0 +1,877 @@
+"""`jit` is used, and looks, like `jax.jit`: every way to apply it, every parameter, every method."""
+
+import copy
+import functools
+import inspect
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from tests.support import Compilations, contents
+
+import freshjit
+from freshjit import StaleCompiledError, jit
+
+X = jnp.arange(4.0)
+
+
+# -- ways to apply it -------------------------------------------------------------------------------
+
+
+@pytest.mark.leaks
+def test_bare_decorator():
+    @jit
+    def double(x):
+        return x * 2
+
+    assert double(X).tolist() == [0, 2, 4, 6]
+
+
+def test_decorator_with_parentheses():
+    @jit()
+    def double(x):
+        return x * 2
+
+    assert double(X).tolist() == [0, 2, 4, 6]
+
+
+def test_decorator_with_options():
+    @jit(static_argnames="n")
+    def power(x, n):
+        return x**n if n else x
+
+    assert power(X, n=2).tolist() == [0, 1, 4, 9]
+    assert power(X, n=0).tolist() == [0, 1, 2, 3]
+
+
+def test_call_on_a_function():
+    assert jit(lambda x: x + 1)(X).tolist() == [1, 2, 3, 4]
+
+
+def test_call_with_options():
+    def power(x, n):
+        return x**n
+
+    assert jit(power, static_argnums=1)(X, 3).tolist() == [0, 1, 8, 27]
+
+
+def test_partial_of_jit_as_a_decorator():
+    @functools.partial(jit, static_argnums=(1,))
+    def power(x, n):
+        return x**n
+
+    assert power(X, 2).tolist() == [0, 1, 4, 9]
+
+
+class Layer:
+    scale = 10.0
+
+    def __init__(self, w):
+        self.w = w
+        self.calls = 0
+
+    @jit
+    def method(self, x):
+        self.calls += 1
+        return self.w * x
+
+    def plain(self, x):
+        return self.w * x
+
+    @classmethod
+    @jit
+    def jit_below(cls, x):
+        return cls.scale * x
+
+    @jit
+    @classmethod
+    def jit_above(cls, x):
+        return cls.scale * x
+
+    @staticmethod
+    @jit
+    def static_below(x):
+        return x + 1
+
+    @jit
+    @staticmethod
+    def static_above(x):
+        return x + 1
+
+    @property
+    @jit
+    def squared(self):
+        return self.w**2
+
+    @jit
+    @property
+    def cubed(self):
+        return self.w**3
+
+    @cubed.setter
+    def cubed(self, value):
+        self.w = value ** (1 / 3)
+
+    @jit
+    def __call__(self, x):
+        return self.w * x + 1
+
+    def __neg__(self):
+        return Layer(-self.w)
+
+
+@pytest.mark.leaks
+def test_method_reads_and_writes_its_instance():
+    a, b = Layer(jnp.float32(2.0)), Layer(jnp.float32(3.0))
+    assert float(a.method(1.0)) == 2.0
+    assert float(b.method(1.0)) == 3.0
+    a.w = jnp.float32(5.0)
+    assert float(a.method(1.0)) == 5.0
+    assert (a.calls, b.calls) == (2, 1)
+
+
+def test_method_through_the_class_takes_the_instance():
+    assert float(Layer.method(Layer(jnp.float32(2.0)), 4.0)) == 8.0
+
+
+def test_bound_method():
+    layer = Layer(jnp.float32(2.0))
+    fast = jit(layer.plain)
+    assert float(fast(3.0)) == 6.0
+    layer.w = jnp.float32(4.0)
+    assert float(fast(3.0)) == 12.0
+
+
+@pytest.mark.parametrize("name", ["jit_below", "jit_above"])
+def test_classmethod_in_either_order(name, monkeypatch):
+    class Wider(Layer):
+        scale = 20.0
+
+    layer = Layer(jnp.float32(1.0))
+    assert float(getattr(Layer, name)(2.0)) == 20.0
+    assert float(getattr(layer, name)(2.0)) == 20.0
+    assert float(getattr(Wider, name)(2.0)) == 40.0
+    monkeypatch.setattr(Layer, "scale", 7.0)
+    assert float(getattr(Layer, name)(2.0)) == 14.0
+
+
+@pytest.mark.parametrize("name", ["static_below", "static_above"])
+def test_staticmethod_in_either_order(name):
+    assert float(getattr(Layer, name)(2.0)) == 3.0
+    assert float(getattr(Layer(jnp.float32(1.0)), name)(2.0)) == 3.0
+
+
+def test_property_with_jit_below():
+    layer = Layer(jnp.float32(3.0))
+    assert float(layer.squared) == 9.0
+    layer.w = jnp.float32(4.0)
+    assert float(layer.squared) == 16.0
+
+
+def test_property_with_jit_above_keeps_its_setter():
+    layer = Layer(jnp.float32(3.0))
+    assert float(layer.cubed) == 27.0
+    layer.cubed = 8.0
+    assert float(layer.cubed) == pytest.approx(8.0)
+
+
+def test_callable_instance():
+    layer = Layer(jnp.float32(2.0))
+    assert float(layer(3.0)) == 7.0
+
+    class Adder:
+        def __init__(self, n):
+            self.n = n
+
+        def __call__(self, x):
+            return x + self.n
+
+    adder = Adder(1.0)
+    fast = jit(adder)
+    assert float(fast(1.0)) == 2.0
+    adder.n = 5.0
+    assert float(fast(1.0)) == 6.0
+
+
+def test_partial_object():
+    def affine(a, x, *, b):
+        return a * x + b
+
+    fast = jit(functools.partial(affine, 2.0, b=1.0))
+    assert float(fast(3.0)) == 7.0
+
+
+def test_jitted_function_inside_a_jitted_function():
+    weight = jnp.float32(2.0)
+
+    @jit
+    def inner(x):
+        return weight * x
+
+    @jit
+    def outer(x):
+        return inner(x) + 1
+
+    assert float(outer(1.0)) == 3.0
+    weight = jnp.float32(5.0)
+    assert float(outer(1.0)) == 6.0
+
+
+def test_function_jitted_while_tracing():
+    @jit
+    def outer(x):
+        @jit
+        def inner(y):
+            return y * x
+
+        return inner(x) + jit(lambda z: z)(1.0)
+
+    assert float(outer(3.0)) == 10.0
+
+
+def test_recursive_function():
+    @jit(static_argnums=0)
+    def power(n, x):
+        return 1.0 if n == 0 else x * power(n - 1, x)
+
+    assert float(power(5, 2.0)) == 32.0
+
+
+def test_jit_of_jit_is_the_same_function():
+    @jit
+    def f(x):
+        return x
+
+    assert jit(f) is f
+
+
+def test_jit_of_jit_with_other_options_is_another_function():
+    @jit
+    def f(x, n):
+        return x * n
+
+    g = jit(f, static_argnums=1)
+    assert g is not f
+    assert float(g(2.0, 3)) == 6.0
+
+
+def test_jax_jit_of_a_jitted_function_and_the_reverse():
+    weight = jnp.float32(2.0)
+
+    def f(x):
+        return weight * x
+
+    assert float(jax.jit(jit(f))(3.0)) == 6.0
+    fresh = jit(jax.jit(f))
+    assert float(fresh(3.0)) == 6.0
+    weight = jnp.float32(4.0)
+    assert float(fresh(3.0)) == 12.0
+
+
+def test_not_a_callable():
+    with pytest.raises(TypeError, match="callable"):
+        jit(3)
+
+
+# -- arguments --------------------------------------------------------------------------------------
+
+
+def test_positional_keyword_and_default_arguments():
+    @jit
+    def f(a, b=2.0, *, c=3.0):
+        return a + 10 * b + 100 * c
+
+    assert float(f(1.0)) == 321.0
+    assert float(f(1.0, 5.0)) == 351.0
+    assert float(f(a=1.0, c=0.0)) == 21.0
+    assert float(f(1.0, c=0.0, b=0.0)) == 1.0
+
+
+def test_any_number_of_arguments():
+    @jit
+    def f(*args, **kwargs):
+        return sum(args) + sum(kwargs.values())
+
+    assert float(f(1.0)) == 1.0
+    assert float(f(1.0, 2.0, x=3.0, y=4.0)) == 10.0
+
+
+def test_wrong_arguments_raise_the_plain_error():
+    @jit
+    def f(x):
+        return x
+
+    with pytest.raises(TypeError, match="positional argument"):
+        f()
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        f(1.0, y=2.0)
+    assert float(f(1.0)) == 1.0
+
+
+def test_pytree_arguments_and_results():
+    @jit
+    def f(tree):
+        return {"sum": tree["a"][0] + tree["b"], "same": tree["a"]}
+
+    out = f({"a": [X, None], "b": jnp.float32(1.0)[None]})
+    assert out["sum"].tolist() == [1, 2, 3, 4]
+    assert out["same"][1] is None
+
+
+def test_strings_as_arguments():
+    @jit
+    def f(x, mode):
+        return x + 1 if mode == "add" else x - 1
+
+    assert float(f(1.0, "add")) == 2.0
+    assert float(f(1.0, "sub")) == 0.0
+    assert float(f(1.0, mode="add")) == 2.0
+
+
+def test_objects_as_arguments():
+    @jit
+    def f(layer, x):
+        layer.calls += 1
+        return layer.w * x
+
+    layer = Layer(jnp.float32(2.0))
+    assert float(f(layer, 3.0)) == 6.0
+    layer.w = jnp.float32(3.0)
+    assert float(f(layer, 3.0)) == 9.0
+    assert layer.calls == 2
+
+
+def test_callables_as_arguments():
+    @jit
+    def f(g, x):
+        return g(x)
+
+    k = 2.0
+    assert float(f(lambda v: v * k, 3.0)) == 6.0
+    k = 5.0
+    assert float(f(lambda v: v * k, 3.0)) == 15.0
+    assert float(f(jnp.negative, 3.0)) == -3.0
+
+
+def test_classes_and_dtypes_as_arguments():
+    @jit
+    def f(dtype, x):
+        return x.astype(dtype)
+
+    assert f(jnp.int32, X).dtype == jnp.int32
+    assert f(jnp.float16, X).dtype == jnp.float16
+    assert f(np.dtype("int8"), X).dtype == jnp.int8
+
+
+def test_mixed_list_of_objects_and_arrays():
+    @jit
+    def f(parts):
+        return parts[0].w * parts[1] if parts[2] == "mul" else parts[1]
+
+    layer = Layer(jnp.float32(2.0))
+    assert float(f([layer, jnp.float32(3.0), "mul"])) == 6.0
+    assert float(f([layer, jnp.float32(3.0), "id"])) == 3.0
+
+
+# -- static arguments -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("static", [1, (1,), [1], -1])
+def test_static_argnums(static):
+    @jit(static_argnums=static)
+    def f(x, n):
+        return x * n if n > 2 else x
+
+    assert float(f(2.0, 3)) == 6.0
+    assert float(f(2.0, 1)) == 2.0
+
+
+@pytest.mark.parametrize("names", ["n", ("n",), ["n"]])
+def test_static_argnames_by_position_or_name(names):
+    @jit(static_argnames=names)
+    def f(x, n=3):
+        return x * n if n > 2 else x
+
+    assert float(f(2.0)) == 6.0
+    assert float(f(2.0, n=4)) == 8.0
+    assert float(f(2.0, 1)) == 2.0
+
+
+def test_unhashable_static_arguments():
+    @jit(static_argnums=1)
+    def f(x, sizes):
+        return x * len(sizes) + sizes[0]
+
+    assert float(f(1.0, [5, 6])) == 7.0
+    sizes = [1]
+    assert float(f(1.0, sizes)) == 2.0
+    sizes.append(2)
+    assert float(f(1.0, sizes)) == 3.0
+
+
+def test_static_array_argument_can_steer_python():
+    @jit(static_argnums=1)
+    def f(x, flags):
+        return x if flags[0] else -x
+
+    assert float(f(1.0, np.array([True]))) == 1.0
+    assert float(f(1.0, np.array([False]))) == -1.0
+
+
+def test_traced_argument_cannot_steer_python():
+    @jit
+    def f(x):
+        return x if x > 0 else -x
+
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        f(1.0)
+
+
+# -- donation ---------------------------------------------------------------------------------------
+
+
+def donates():
+    x = jnp.ones(8)
+    jax.jit(lambda v: v + 1, donate_argnums=0)(x)
+    return x.is_deleted()
+
+
+@pytest.mark.parametrize("options", [{"donate_argnums": 0}, {"donate_argnums": (0,)}, {"donate_argnames": "x"}])
+def test_donated_argument_is_given_away(options):
+    weight = jnp.ones(8)
+
+    @jit(**options)
+    def f(x, y):
+        return x + y + weight
+
+    for _ in range(2):
+        x, y = jnp.zeros(8), jnp.ones(8)
+        assert f(x, y).tolist() == [2.0] * 8
+        assert x.is_deleted() == donates()
+        assert not y.is_deleted()
+    assert not weight.is_deleted()
+
+
+def test_donation_finds_the_argument_after_static_ones():
+    @jit(static_argnums=0, donate_argnums=1)
+    def f(n, x, y):
+        return x * n + y
+
+    x, y = jnp.ones(8), jnp.ones(8)
+    assert f(3, x, y).tolist() == [4.0] * 8
+    assert x.is_deleted() == donates()
+    assert not y.is_deleted()
+
+
+def test_donated_keyword_argument():
+    @jit(donate_argnames=("x",))
+    def f(y, x):
+        return x + y
+
+    x = jnp.ones(8)
+    assert f(jnp.ones(8), x=x).tolist() == [2.0] * 8
+    assert x.is_deleted() == donates()
+
+
+def test_donated_argument_kept_in_state_is_not_a_dead_array():
+    """State that the call stores must be usable afterwards, even if it was the donated argument."""
+
+    class Keeper:
+        last = None
+
+    keeper = Keeper()
+
+    @jit(donate_argnums=0)
+    def f(x):
+        keeper.last = x
+        return x + 1
+
+    f(jnp.ones(8))
+    assert keeper.last.tolist() == [1.0] * 8
+
+
+# -- shardings --------------------------------------------------------------------------------------
+
+needs_8_devices = pytest.mark.skipif(jax.device_count() < 8, reason="needs eight devices")
+
+
+def shardings():
+    mesh = Mesh(np.array(jax.devices()[:8]), ("i",))
+    return NamedSharding(mesh, PartitionSpec("i")), NamedSharding(mesh, PartitionSpec())
+
+
+@needs_8_devices
+def test_shardings_of_arguments_and_result():
+    split, whole = shardings()
+
+    @jit(in_shardings=(split, whole), out_shardings=split)
+    def f(x, y):
+        return x + y
+
+    out = f(np.arange(8.0, dtype=np.float32), np.ones(8, np.float32))
+    assert out.sharding.is_equivalent_to(split, 1)
+    assert out.tolist() == list(range(1, 9))
+
+
+@needs_8_devices
+def test_out_shardings_as_a_prefix_of_the_result_and_writes_beside_it():
+    split, whole = shardings()
+
+    class Counter:
+        n = 0
+        last = None
+
+    counter = Counter()
+
+    @jit(out_shardings={"a": split, "b": whole})
+    def f(x):
+        counter.n += 1
+        counter.last = x * 2
+        return {"a": (x, x + 1), "b": x - 1}
+
+    for n in (1, 2):
+        out = f(jnp.arange(8.0))
+        assert all(part.sharding.is_equivalent_to(split, 1) for part in out["a"])
+        assert out["b"].sharding.is_equivalent_to(whole, 1)
+        assert counter.n == n
+        assert counter.last.tolist() == [2.0 * i for i in range(8)]
+
+
+@needs_8_devices
+def test_one_sharding_for_all_arguments():
+    split, _ = shardings()
+    f = jit(lambda x, y: x + y, in_shardings=split)
+    assert f(np.arange(8.0), np.ones(8)).sharding.is_equivalent_to(split, 1)
+
+
+@needs_8_devices
+def test_captured_sharded_state_keeps_its_sharding():
+    split, _ = shardings()
+    weight = jax.device_put(jnp.arange(8.0), split)
+
+    @jit
+    def f():
+        nonlocal weight
+        weight = weight + 1
+
+    f()
+    f()
+    assert weight.sharding.is_equivalent_to(split, 1)
+    assert weight.tolist() == [i + 2.0 for i in range(8)]
+
+
+@needs_8_devices
+def test_state_moved_to_another_sharding_is_followed():
+    split, whole = shardings()
+    weight = jax.device_put(jnp.arange(8.0), whole)
+    f = jit(lambda: weight * 2)
+    assert f().tolist() == [2.0 * i for i in range(8)]
+    weight = jax.device_put(weight, split)
+    assert f().tolist() == [2.0 * i for i in range(8)]
+
+
+# -- the other parameters ---------------------------------------------------------------------------
+
+
+def test_keep_unused():
+    f = jit(lambda x, y: x, keep_unused=True)
+    assert float(f(1.0, 2.0)) == 1.0
+    assert len(jax.tree.leaves(f.lower(1.0, 2.0).compile().args_info)) >= 2
+
+
+def test_inline():
+    f = jit(lambda x: x + 1, inline=True)
+    assert float(f(1.0)) == 2.0
+    assert "pjit" not in str(jax.make_jaxpr(f)(1.0))
+
+
+def test_compiler_options_reach_the_compiler():
+    options = {"xla_embed_ir_in_executable": True}
+    assert float(jit(lambda x: x + 1, compiler_options=options)(1.0)) == 2.0
+    with pytest.raises(Exception, match="no_such_option"):
+        jit(lambda x: x + 1, compiler_options={"no_such_option": True})(1.0)
+
+
+def test_unknown_parameter_is_rejected():
+    with pytest.raises(TypeError, match="static_arguments"):
+        jit(lambda x: x, static_arguments=0)
+
+
+def test_static_name_that_no_parameter_has_is_rejected():
+    with pytest.raises(ValueError, match="m"):
+        jit(lambda x, n: x, static_argnames="m")
+
+
+def test_static_number_out_of_range_is_rejected():
+    with pytest.raises(ValueError):
+        jax.jit(lambda x: x, static_argnums=3)
+    with pytest.raises(ValueError):
+        jit(lambda x: x, static_argnums=3)
+
+
+def test_donated_number_out_of_range_is_rejected():
+    with pytest.raises(ValueError):
+        jax.jit(lambda x: x, donate_argnums=3)
+    with pytest.raises(ValueError):
+        jit(lambda x: x, donate_argnums=3)
+
+
+def test_argument_cannot_be_static_and_donated():
+    with pytest.raises(ValueError):
+        jax.jit(lambda x, n: x, static_argnums=1, donate_argnums=1)
+    with pytest.raises(ValueError):
+        jit(lambda x, n: x, static_argnums=1, donate_argnums=1)
+
+
+def test_wrong_kinds_of_parameters_are_rejected():
+    with pytest.raises(TypeError):
+        jit(lambda x: x, static_argnums="x")
+    with pytest.raises(TypeError):
+        jit(lambda x: x, static_argnames=0)
+
+
+# -- ahead of time ----------------------------------------------------------------------------------
+
+
+class Model:
+    def __init__(self):
+        self.w, self.flag, self.calls = jnp.float32(2.0), True, 0
+
+    def step(self, x):
+        self.calls += 1
+        return self.w * x if self.flag else x
+
+
+def test_lower_and_compile_read_live_state():
+    model = Model()
+    compiled = jit(model.step).lower(1.0).compile()
+    assert model.calls == 0
+    assert float(compiled(1.0)) == 2.0
+    model.w = jnp.float32(5.0)
+    model.calls = 0
+    assert float(compiled(1.0)) == 5.0
+    assert model.calls == 1
+
+
+def test_compiled_program_refuses_changed_values():
+    model = Model()
+    compiled = jit(model.step).lower(1.0).compile()
+    model.flag = False
+    before = contents(model)
+    with pytest.raises(StaleCompiledError, match=r"self\.flag has changed"):
+        compiled(1.0)
+    assert contents(model) == before
+
+
+def test_compiled_program_refuses_another_form_of_call():
+    compiled = jit(lambda x: x + 1).lower(1.0).compile()
+    with pytest.raises((StaleCompiledError, TypeError)):
+        compiled(1.0, 2.0)
+    with pytest.raises(TypeError):
+        compiled(jnp.arange(3.0))
+
+
+def test_lower_takes_shapes():
+    weight = jnp.float32(3.0)
+    lowered = jit(lambda x: x * weight).lower(jax.ShapeDtypeStruct((4,), jnp.float32))
+    assert lowered.compile()(X).tolist() == [0, 3, 6, 9]
+    assert "func" in lowered.as_text()
+
+
+def test_compiled_with_static_argument_is_called_with_it_like_the_function():
+    compiled = jit(lambda x, n: x * n, static_argnums=1).lower(2.0, 3).compile()
+    assert float(compiled(2.0, 3)) == 6.0
+
+
+def test_lowered_and_compiled_offer_what_jax_offers():
+    lowered = jit(lambda x: x + 1).lower(X)
+    compiled = lowered.compile()
+    assert compiled.as_text()
+    assert compiled.cost_analysis() is not None
+    assert jax.tree.map(lambda o: o.shape, lowered.out_info) is not None
+
+
+def test_trace_gives_a_jaxpr():
+    traced = jit(lambda x: jnp.sin(x)).trace(1.0)
+    assert "sin" in str(traced.jaxpr)
+    assert float(traced.lower().compile()(0.0)) == 0.0
+
+
+@pytest.mark.leaks
+def test_eval_shape_gives_shapes_and_writes_nothing():
+    model = Model()
+    before = contents(model)
+    out = jit(model.step).eval_shape(jax.ShapeDtypeStruct((3,), jnp.float32))
+    assert isinstance(out, jax.ShapeDtypeStruct)
+    assert (out.shape, out.dtype) == ((3,), jnp.float32)
+    assert contents(model) == before
+
+
+def test_eval_shape_of_a_tree():
+    out = jit(lambda x: {"a": x, "b": [x[:2], None]}).eval_shape(X)
+    assert out["a"].shape == (4,)
+    assert out["b"][0].shape == (2,)
+    assert out["b"][1] is None
+
+
+@pytest.mark.leaks
+def test_jax_eval_shape_around_a_call_writes_nothing_or_refuses():
+    model = Model()
+    model.flag = False
+    out = jax.eval_shape(jit(lambda x: model.w * x), 1.0)
+    assert out.shape == ()
+
+
+def test_clear_cache_forgets_programs():
+    def cleared(x):
+        return x + 1
+
+    f, compiled = jit(cleared), Compilations("cleared")
+    f(1.0)
+    f(1.0)
+    assert compiled.count == 1
+    f.clear_cache()
+    assert float(f(1.0)) == 2.0
+    assert compiled.count == 2
+
+
+# -- being a function -------------------------------------------------------------------------------
+
+
+def documented(x: float, *, n: int = 2) -> float:
+    """What it does."""
+    return x * n
+
+
+def test_name_doc_signature_and_wrapped():
+    f = jit(documented)
+    assert f.__wrapped__ is documented
+    assert (f.__name__, f.__qualname__, f.__module__) == ("documented", "documented", __name__)
+    assert f.__doc__ == "What it does."
+    assert inspect.signature(f) == inspect.signature(documented)
+    assert f.__annotations__ == documented.__annotations__
+
+
+def test_method_signature_has_no_self_when_bound():
+    assert list(inspect.signature(Layer(1.0).method).parameters) == ["x"]
+
+
+def test_repr_names_the_function():
+    assert "documented" in repr(jit(documented))
+
+
+def test_usual_wrapper_around_a_jitted_function():
+    fast = jit(documented)
+
+    @functools.wraps(fast)
+    def logged(*args, **kwargs):
+        return fast(*args, **kwargs)
+
+    assert logged.__name__ == "documented"
+    assert float(logged(2.0)) == 4.0
+
+
+pickled = jit(documented, static_argnames="n")
+
+
+def test_module_level_function_can_be_pickled():
+    again = pickle.loads(pickle.dumps(pickled))
+    assert float(again(2.0, n=3)) == 6.0
+    assert again.__wrapped__ is documented
+
+
+@jit
+def decorated(x):
+    return x + 1
+
+
+def test_decorated_module_level_function_can_be_pickled():
+    assert float(pickle.loads(pickle.dumps(decorated))(1.0)) == 2.0
+
+
+def test_object_holding_a_jitted_bound_method_can_be_deep_copied():
+    class Agent:
+        def __init__(self):
+            self.w = jnp.float32(1.0)
+            self.fast = jit(self.step)
+
+        def step(self, x):
+            self.w = self.w + x
+            return self.w
+
+    a = Agent()
+    b = copy.deepcopy(a)
+    assert float(b.fast(5.0)) == 6.0
+    assert float(a.w) == 1.0
+    assert float(b.w) == 6.0
+
+
+def test_copy_of_a_jitted_function_works():
+    assert float(copy.copy(decorated)(1.0)) == 2.0
+    assert float(copy.deepcopy(decorated)(1.0)) == 2.0
+
+
+def test_hashable_and_usable_as_a_key():
+    assert {decorated: 1}[decorated] == 1
+
+
+def test_attributes_can_be_set_on_it():
+    f = jit(lambda x: x)
+    f.note = "mine"
+    assert f.note == "mine"
+
+
+# -- in the company of JAX --------------------------------------------------------------------------
+
+
+def test_disable_jit_runs_the_plain_function():
+    seen = []
+    model = Model()
+
+    def f(x):
+        seen.append(isinstance(x, jax.core.Tracer))
+        return model.step(x) if x > 0 else -x
+
+    fast = jit(f)
+    with jax.disable_jit():
+        assert float(fast(1.0)) == 2.0
+        assert float(fast(-1.0)) == 1.0
+    assert seen == [False, False]
+    assert model.calls == 1
+
+
+def test_disable_jit_after_a_compilation():
+    model = Model()
+    fast = jit(model.step)
+    fast(1.0)
+    with jax.disable_jit():
+        assert float(fast(1.0)) == 2.0
+    assert float(fast(1.0)) == 2.0
+    assert model.calls == 3
+
+
+@pytest.mark.leaks
+def test_under_transforms_of_jax():
+    weight = jnp.float32(3.0)
+    f = jit(lambda x: weight * x**2)
+    assert float(jax.grad(f)(2.0)) == 12.0
+    assert jax.vmap(f)(X).tolist() == [0, 3, 12, 27]
+    assert float(jax.jit(f)(2.0)) == 12.0
+    assert float(jax.jvp(f, (2.0,), (1.0,))[1]) == 12.0
+
+
+def test_gradient_with_respect_to_a_captured_tracer():
+    """A value of an outer transform that reaches the function as state takes part in it."""
+
+    def loss(w):
+        return jit(lambda x: w * x)(3.0)
+
+    assert float(jax.grad(loss)(2.0)) == 3.0
+    assert float(jax.grad(loss)(4.0)) == 3.0
+
+
+def test_public_names():
+    assert set(freshjit.__all__) <= set(dir(freshjit))

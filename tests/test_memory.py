@@ -1,0 +1,280 @@
+"""freshjit keeps nothing of the user's alive, and its own books do not grow."""
+
+import gc
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.support import Compilations
+
+from freshjit import jit
+from freshjit.programs import checks, store
+from freshjit.state import hooks
+
+
+class Model:
+    def __init__(self, w=1.0):
+        self.w = jnp.full(4, w)
+        self.config = {"k": 2.0}
+        self.items = [jnp.ones(4)]
+        self.table = np.ones(4, np.float32)
+        self.mate = None
+
+    @jit
+    def step(self, x):
+        self.w = self.w * x
+        self.items.append(self.w)
+        return self.w * self.config["k"] + jnp.asarray(self.table)
+
+    def plain(self, x):
+        return self.w * x
+
+
+class Target:
+    """Something that a weak reference can point to."""
+
+
+def gone(references):
+    gc.collect()
+    return sum(r() is None for r in references)
+
+
+def test_instances_are_collected():
+    references, compiled = [], Compilations("step")
+    for i in range(1000):
+        model = Model(i)
+        model.step(2.0)
+        references.append(weakref.ref(model))
+    del model
+    assert gone(references) == 1000
+    assert compiled.count <= 1
+
+
+def test_instances_in_cycles_with_their_jitted_bound_method_are_collected():
+    references = []
+    for i in range(100):
+        model = Model(i)
+        model.fast = jit(model.plain)
+        model.fast(2.0)
+        model.mate = model
+        references.append(weakref.ref(model))
+    del model
+    assert gone(references) == 100
+
+
+def test_last_instance_dies_without_the_cycle_collector():
+    model = Model()
+    model.step(2.0)
+    model.step(2.0)
+    gc.collect()
+    reference = weakref.ref(model)
+    gc.disable()
+    try:
+        del model
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+def test_arguments_and_results_are_not_kept():
+    f = jit(lambda model, x: (model.w * x, [x]))
+    model, x = Model(), jnp.ones(4)
+    out, (same,) = f(model, x)
+    references = [weakref.ref(v) for v in (model, x, out, same)]
+    del model, x, out, same
+    assert gone(references) == 4
+
+
+def test_live_arrays_do_not_grow():
+    model = Model()
+    model.items = []
+
+    @jit
+    def f(x):
+        model.w = model.w + x
+        return model.w * 2
+
+    f(1.0)
+    gc.collect()
+    before = len(jax.live_arrays())
+    for i in range(50):
+        f(float(i))
+    gc.collect()
+    assert len(jax.live_arrays()) <= before
+
+
+def test_replaced_weights_are_freed():
+    weights = [jnp.ones(1000)]
+    f = jit(lambda x: weights[0] * x)
+    f(1.0)
+    reference = weakref.ref(weights[0])
+    weights[0] = jnp.zeros(1000)
+    f(1.0)
+    assert gone([reference]) == 1
+
+
+def test_weights_seen_only_while_compiling_are_freed():
+    weights = [jnp.ones(1000), jnp.ones(1000)]
+    f = jit(lambda x: weights[0] * x + weights[1][0])
+    f(1.0)
+    references = [weakref.ref(w) for w in weights]
+    weights[:] = [jnp.zeros(1000), jnp.zeros(1000)]
+    assert gone(references) == 2
+
+
+def test_weights_made_into_values_are_freed():
+    """Demotion keeps the numbers, not the array."""
+    box = [jnp.arange(4.0)]
+    f = jit(lambda x: x if box[0][0] > 1 else -x)
+    f(1.0)
+    reference = weakref.ref(box[0])
+    box[0] = jnp.arange(4.0)
+    f(1.0)
+    assert gone([reference]) == 1
+
+
+def test_closures_made_again_are_collected_and_share_one_store():
+    class Captured:
+        def __init__(self):
+            self.w = jnp.ones(4)
+
+    def factory():
+        captured = Captured()
+
+        @jit
+        def again(x):
+            return captured.w * x
+
+        return again, weakref.ref(captured)
+
+    before = len(store._stores)
+    references = []
+    for _ in range(200):
+        f, reference = factory()
+        f(2.0)
+        references += [reference, weakref.ref(f.__wrapped__)]
+    del f
+    assert gone(references) == 400
+    assert len(store._stores) <= before + 1
+
+
+def test_dropped_classes_are_collected():
+    references = []
+
+    def make(i):
+        class Dropped:
+            rate = float(i)
+
+            def __init__(self):
+                self.w = jnp.ones(2)
+
+            @jit
+            def step(self, x):
+                self.w = self.w * x
+                return self.w * type(self).rate
+
+
+        thing = Dropped()
+        assert thing.step(2.0).tolist() == [2.0 * i] * 2
+        references.append(weakref.ref(Dropped))
+
+    for i in range(100):
+        make(i)
+    assert gone(references) == 100
+
+
+def test_dropped_code_takes_its_store_along():
+    source = "def made(x):\n    return x + {}\n"
+    gc.collect()
+    before = len(store._stores)
+    for i in range(20):
+        namespace = {}
+        exec(source.format(i), namespace)
+        assert float(jit(namespace["made"])(1.0)) == 1.0 + i
+        del namespace
+    gc.collect()
+    assert len(store._stores) <= before + 1
+
+
+def test_objects_made_inside_are_not_kept():
+    made = []
+
+    class Note:
+        def __init__(self, x):
+            self.x = x
+
+    holder = Target()
+
+    @jit
+    def f(x):
+        holder.note = Note(x)
+        return holder.note
+
+    for i in range(20):
+        made.append(weakref.ref(f(float(i))))
+    holder.note = None
+    assert gone(made) == 20
+
+
+@pytest.mark.leaks
+def test_nothing_is_kept_after_an_error():
+    model = Model()
+
+    def fails(model, x):
+        model.w = model.w * x
+        raise ValueError
+
+    f = jit(fails)
+    try:
+        f(model, 1.0)
+    except ValueError:
+        pass
+    reference = weakref.ref(model)
+    del model
+    assert gone([reference]) == 1
+
+
+def test_callables_and_objects_among_arguments_are_not_kept():
+    f = jit(lambda g, x: g(x))
+    references = []
+    for _ in range(20):
+        target = Target()
+        target.w = jnp.ones(2)
+
+        def g(x, target=target):
+            return target.w * x
+
+        f(g, 1.0)
+        references += [weakref.ref(target), weakref.ref(g)]
+    del target, g
+    assert gone(references) == 40
+
+
+def test_no_hook_and_no_device_copy_is_left():
+    gc.collect()
+    before = len(checks._device_copies)
+    for _ in range(10):
+        Model().step(1.0)
+    gc.collect()
+    assert len(hooks._hooked) == 0
+    assert len(checks._device_copies) <= before
+
+
+def test_number_of_programs_of_a_store_is_bounded(monkeypatch):
+    monkeypatch.setattr(store, "MAX_PROGRAMS", 3)
+    monkeypatch.setattr(store.Store, "_warned", True, raising=False)
+    f = jit(lambda x, s: x, static_argnums=1)
+    f._store._warned = True
+    for i in range(10):
+        f(1.0, str(i))
+    assert f._cache_size() == 3
+    assert float(f(1.0, "9")) == 1.0
+
+
+def test_number_of_stores_is_bounded(monkeypatch):
+    monkeypatch.setattr(store, "MAX_STORES", len(store._stores) + 2)
+    functions = [jit(f) for f in (lambda x: x, lambda x: x + 1, lambda x: x + 2, lambda x: x + 3)]
+    assert [float(f(1.0)) for f in functions] == [1.0, 2.0, 3.0, 4.0]
+    assert len(store._stores) <= store.MAX_STORES

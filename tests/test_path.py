@@ -1,0 +1,166 @@
+"""Paths print as Python, read what they say, and are the same object for the same steps."""
+
+import types
+
+import pytest
+
+from freshjit.programs import checks
+from freshjit.state.path import Path
+
+SELF = Path.root("args[0]", "self")
+
+
+def read(path, root, **names):
+    """Evaluate the path's code on ``root``, the way the probe does."""
+    constants = {}
+
+    def constant(value):
+        name = f"k{len(constants)}"
+        constants[name] = value
+        return name
+
+    def expression(p):
+        if p.step == "root":
+            return "root"
+        if p.step == "constant":
+            return p.code("", constant)
+        return p.code(expression(p.parent), constant)
+
+    code = expression(path)
+    helpers = {"class_entry": checks.class_entry, "nth": checks.nth}
+    return eval(code, {"root": root, **constants, **helpers, **names})
+
+
+class Thing:
+    rate = 3
+
+    def __init__(self):
+        self.layers = [1, {"w": 2}]
+        self.__dict__["not a name"] = 4
+
+    def method(self):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        (SELF, "self"),
+        (SELF.attr("x"), "self.x"),
+        (SELF.attr("layers").item(1).attr("w"), "self.layers[1].w"),
+        (SELF.attr("table").item("a"), "self.table['a']"),
+        (SELF.attr("table").item((1, "b")), "self.table[(1, 'b')]"),
+        (SELF.attr("not a name"), "getattr(self, 'not a name')"),
+        (SELF.to("type"), "type(self)"),
+        (SELF.to("type").to("classattr", "rate"), "type(self).rate"),
+        (SELF.to("dict"), "vars(self)"),
+        (SELF.to("dictitem", "x"), "self.x"),
+        (SELF.to("rawitem", ("dict", "k")), "self['k']"),
+        (SELF.to("nth", 2), "list(self)[2]"),
+        (SELF.to("call", (1, "a")), "self(1, 'a')"),
+        (SELF.to("cell", 0, "closure weights"), "closure weights"),
+        (SELF.to("cell", 0, "closure weights").to("contents").attr("w"), "closure weights.w"),
+        (SELF.to("globals"), "globals of self"),
+        (SELF.to("globals").to("item", "LR", "config.LR"), "config.LR"),
+        (Path.constant(Thing, "Thing").attr("rate"), "Thing.rate"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_paths_print_as_python(path, label):
+    assert str(path) == label
+    assert path.label == label
+
+
+def test_same_steps_give_the_same_path():
+    root = Path.root("fn", "f")
+    assert root.attr("a").item(0) is root.attr("a").item(0)
+    assert root.to("attr", "a") is root.attr("a")
+    assert root.attr("a") is not root.attr("b")
+    assert root.attr("a") is not root.item("a")
+
+
+def test_keys_that_compare_equal_are_different_steps():
+    root = Path.root("fn", "f")
+    paths = {id(root.item(k)) for k in (1, True, 1.0, "1", (1,), (True,))}
+    assert len(paths) == 6
+
+
+def test_unhashable_keys_go_by_identity():
+    root, key = Path.root("fn", "f"), [1]
+    assert root.to("call", (key,)) is root.to("call", (key,))
+    assert root.to("call", (key,)) is not root.to("call", ([1],))
+
+
+def test_paths_of_two_roots_are_different():
+    assert Path.root("fn", "f").attr("a") is not Path.root("fn", "f").attr("a")
+
+
+def test_first_label_stays():
+    root = Path.root("fn", "f")
+    first = root.to("attr", "a", "first")
+    assert str(root.to("attr", "a", "second")) == "first"
+    assert str(first.attr("b")) == "first.b"
+
+
+def test_reading_attributes_and_items():
+    thing = Thing()
+    assert read(SELF.attr("layers").item(1).item("w"), thing) == 2
+    assert read(SELF.attr("not a name"), thing) == 4
+    assert read(SELF.to("dict"), thing) is thing.__dict__
+    assert read(SELF.to("dictitem", "layers"), thing) is thing.layers
+    assert read(SELF.to("type"), thing) is Thing
+
+
+def test_reading_an_attribute_whose_name_is_a_keyword():
+    holder = types.SimpleNamespace(**{"class": 1, "lambda": 2})
+    assert read(SELF.attr("class"), holder) == 1
+    assert read(SELF.attr("lambda"), holder) == 2
+
+
+def test_reading_class_entries_without_binding():
+    raw = read(SELF.to("type").to("classattr", "method"), Thing())
+    assert raw is Thing.__dict__["method"]
+
+
+def test_reading_of_containers_ignores_overridden_methods():
+    class Loud(dict):
+        def __getitem__(self, key):
+            raise AssertionError
+
+    assert read(SELF.to("rawitem", ("dict", "k")), Loud(k=1)) == 1
+
+
+def test_reading_closures_and_globals():
+    weights = [1, 2]
+
+    def f():
+        return weights
+
+    cell = SELF.to("cell", 0, "closure weights")
+    assert read(cell, f) is f.__closure__[0]
+    assert read(cell.to("contents"), f) is weights
+    assert read(SELF.to("globals"), f) is globals()
+
+
+def test_reading_the_nth_element_and_calls():
+    assert read(SELF.to("nth", 1), {"a": 1, "b": 2}) == "b"
+    assert read(SELF.to("call", (2, 3)), pow) == 8
+    with pytest.raises(StopIteration):
+        read(SELF.to("nth", 5), [1])
+
+
+def test_reading_constants():
+    marker = object()
+    assert read(Path.constant(marker, "marker"), None) is marker
+
+
+def test_string_keys_with_quotes_are_code_too():
+    key = "it's \"quoted\"\n"
+    assert read(SELF.item(key), {key: 1}) == 1
+    assert read(SELF.attr("layers").to("dictitem", "a'b"), types.SimpleNamespace(layers=_with("a'b", 5))) == 5
+
+
+def _with(name, value):
+    holder = types.SimpleNamespace()
+    holder.__dict__[name] = value
+    return holder

@@ -1,0 +1,240 @@
+"""Captures belong to one thread: others see real values, never a tracer, and everybody gets the right ones."""
+
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from tests.support import Compilations, class_namespaces, unchanged
+
+from freshjit import jit
+
+THREADS = 8
+PATIENCE = 60  # seconds until a thread is said to hang
+
+
+def run_together(*functions):
+    """Run the functions in one thread each, started together; raise what any of them raised."""
+    barrier = threading.Barrier(len(functions))
+    errors, results = [], [None] * len(functions)
+
+    def body(i, function):
+        try:
+            barrier.wait(PATIENCE)
+            results[i] = function()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=body, args=(i, f), daemon=True) for i, f in enumerate(functions)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads), "a thread hangs"
+    if errors:
+        raise errors[0]
+    return results
+
+
+class Model:
+    def __init__(self, i):
+        self.i = i
+        self.w = jnp.float32(i)
+        self.flag = True
+        self.calls = 0
+        self.items = [jnp.float32(0.0)]
+
+    def plain(self, x):
+        self.calls += 1
+        self.items[0] = self.items[0] + self.w
+        return self.w * x if self.flag else x
+
+    @jit
+    def step(self, x):
+        return self.plain(x)
+
+
+def test_own_objects_of_one_class_while_others_run_eager_code():
+    def jitted(i):
+        model = Model(i)
+        for k in range(20):
+            model.w = jnp.float32(i + k)
+            model.flag = k % 3 != 0
+            x = jnp.full((1 + k % 2,), 2.0)  # another shape now and then: new captures all the time
+            assert model.step(x)[0] == (2.0 * (i + k) if model.flag else 2.0)
+            assert model.calls == k + 1
+        assert float(model.items[0]) == sum(i + k for k in range(20))
+
+    def eager(i):
+        model = Model(i)
+        for k in range(200):
+            model.w = jnp.float32(k)
+            out = model.plain(np.float32(2.0))
+            for value in (model.w, model.items[0], out):
+                assert not isinstance(value, jax.core.Tracer)
+            assert float(out) == 2.0 * k
+            assert model.calls == k + 1
+            assert type(model.flag) is bool
+
+    before = class_namespaces(Model)
+    jobs = [lambda i=i: (jitted if i % 2 else eager)(i) for i in range(THREADS)]
+    run_together(*jobs)
+    assert unchanged(before, Model)
+
+
+def test_eager_reader_of_an_object_that_another_thread_traces():
+    """While one thread traces a method of an object, another reads the same object: old values, no tracer."""
+    model = Model(3)
+    in_the_middle, go_on = threading.Event(), threading.Event()
+    seen = []
+
+    def pause():
+        in_the_middle.set()
+        assert go_on.wait(PATIENCE)
+
+    @jit
+    def traced(x):
+        model.w = model.w + x
+        model.calls = 5
+        PAUSE[0]()
+        return model.w
+
+    def reader():
+        assert in_the_middle.wait(PATIENCE)
+        seen.extend([model.w, model.calls, model.plain.__self__ is model])
+        go_on.set()
+
+    PAUSE[0] = pause
+    out, _ = run_together(lambda: traced(1.0), reader)
+    assert not isinstance(seen[0], jax.core.Tracer)
+    assert (float(seen[0]), seen[1:]) == (3.0, [0, True])
+    assert float(out) == float(model.w) == 4.0
+    assert model.calls == 5
+
+
+PAUSE = [lambda: None]
+
+
+def test_two_threads_that_miss_together_compile_once():
+    for round_ in range(5):
+
+        def missed_together(x):
+            return x * 2 + jnp.sum(x)
+
+        f = jit(missed_together)
+        f.clear_cache()
+        compiled = Compilations("missed_together")
+        x = jnp.ones(round_ + 1)
+        results = run_together(*[lambda: f(x)] * 2)
+        assert compiled.count == 1
+        assert all(float(r[0]) == 2 + round_ + 1 for r in results)
+
+
+def test_many_threads_that_miss_with_different_state_compile_each_state_once():
+    def missed_apart(config, x):
+        return x * config["k"]
+
+    f = jit(missed_apart)
+    compiled = Compilations("missed_apart")
+    jobs = [lambda i=i: [float(f({"k": float(i % 4), "s": str(i % 4)}, 2.0)) for _ in range(5)] for i in range(8)]
+    results = run_together(*jobs)
+    assert [r[0] for r in results] == [2.0 * (i % 4) for i in range(8)]
+    assert compiled.count <= 4
+
+
+def test_functions_that_call_each_other_in_two_threads_do_not_deadlock():
+    @jit
+    def a(x, n):
+        return x if n == 0 else b(x, n - 1) + 1
+
+    @jit
+    def b(x, n):
+        return x if n == 0 else a(x, n - 1) + 2
+
+    a = jit(a.__wrapped__, static_argnums=1)
+    b = jit(b.__wrapped__, static_argnums=1)
+    first, second = run_together(lambda: float(a(0.0, 4)), lambda: float(b(0.0, 4)))
+    assert (first, second) == (6.0, 6.0)
+
+
+def test_error_in_one_thread_leaves_the_others_alone():
+    class Trouble(Exception):
+        pass
+
+    def failing(i):
+        model = Model(i)
+
+        @jit
+        def f(x):
+            model.w = model.w + x
+            raise Trouble
+
+        for _ in range(10):
+            with pytest.raises(Trouble):
+                f(1.0)
+            assert float(model.w) == i
+
+    def working(i):
+        model = Model(i)
+        for k in range(10):
+            assert float(model.step(1.0)) == i
+            assert model.calls == k + 1
+
+    before = class_namespaces(Model)
+    run_together(*[lambda i=i: (failing if i % 2 else working)(i) for i in range(THREADS)])
+    assert unchanged(before, Model)
+
+
+def test_hooked_class_can_be_edited_by_another_thread():
+    """A class attribute set while some other thread traces is kept, and seen by the next call."""
+
+    class Settings:
+        rate = 1.0
+
+    settings = Settings()
+    in_the_middle, go_on = threading.Event(), threading.Event()
+
+    @jit
+    def traced(x):
+        y = x * settings.rate
+        PAUSE[0]()
+        return y
+
+    def pause():
+        in_the_middle.set()
+        assert go_on.wait(PATIENCE)
+
+    def editor():
+        assert in_the_middle.wait(PATIENCE)
+        Settings.rate = 5.0
+        Settings.added = "new"
+        go_on.set()
+
+    PAUSE[0] = pause
+    run_together(lambda: traced(1.0), editor)
+    PAUSE[0] = lambda: None
+    assert Settings.rate == 5.0
+    assert Settings.added == "new"
+    assert float(traced(1.0)) == 5.0
+
+
+def test_store_shared_by_threads_with_many_flags():
+    class Box:
+        def __init__(self):
+            self.n = 0
+
+    def flags(box, x):
+        return x + box.n
+
+    f = jit(flags)
+
+    def job(i):
+        box = Box()
+        for k in range(40):
+            box.n = (i + k) % 6
+            assert float(f(box, 1.0)) == 1.0 + box.n
+
+    compiled = Compilations("flags")
+    run_together(*[lambda i=i: job(i) for i in range(THREADS)])
+    assert compiled.count <= 6
