@@ -48,7 +48,9 @@ def class_namespaces(*classes):
 def unchanged(before, *classes):
     """Whether the classes hold the very same entries as before."""
     now = class_namespaces(*classes)
-    return all(a.keys() == b.keys() and all(a[k] is b[k] for k in a) for a, b in zip(before, now, strict=True))
+    return all(
+        a.keys() == b.keys() and all(a[k] is b[k] for k in a) for a, b in zip(before, now, strict=True)
+    )
 
 
 def contents(value):
@@ -61,7 +63,12 @@ def contents(value):
         return id(value), value.dtype, value.shape, value.tobytes()
     if isinstance(value, jax.Array):
         assert not isinstance(value, jax.core.Tracer), "a tracer was left in the state"
-        return id(value), value.dtype, np.asarray(value).tobytes()
+        is_key = jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+        return (
+            id(value),
+            str(value.dtype),
+            np.asarray(jax.random.key_data(value) if is_key else value).tobytes(),
+        )
     if hasattr(value, "__dict__") and not isinstance(value, (type, types.FunctionType)):
         return type(value), id(value), contents(vars(value))
     return type(value), repr(value)

@@ -156,7 +156,8 @@ def test_equal_static_values_made_anew_hit():
         return x * config[0]
 
     f = jit(made_anew, static_argnums=1)
-    calls = [(lambda: f(2.0, (3, "a", None)), 6.0), (lambda: f(2.0, tuple([3, "a", None])), 6.0)]
+    parts = [3, "a", None]
+    calls = [(lambda: f(2.0, (3, "a", None)), 6.0), (lambda: f(2.0, tuple(parts)), 6.0)]
     check("made_anew", calls, 1)
 
 
@@ -262,6 +263,15 @@ def test_default_device():
             assert f().devices() == {second}
 
 
+def test_default_prng_impl():
+    """JAX's own jit is stale here: the setting is no part of its key."""
+    f = jit(lambda x: x + jax.random.uniform(jax.random.PRNGKey(0)))
+    for _ in range(2):
+        same(f(0.0), jax.random.uniform(jax.random.PRNGKey(0)))
+        with jax.default_prng_impl("rbg"):
+            same(f(0.0), jax.random.uniform(jax.random.PRNGKey(0)))
+
+
 def test_rank_promotion_is_checked_anew():
     def promotes(x, y):
         return x + y
@@ -315,8 +325,10 @@ def test_bound_methods_of_two_instances_share_a_program():
 
 
 def test_helper_redefined_with_other_code():
-    def helper(x):
+    def first(x):
         return x + 1
+
+    helper = first
 
     def uses_helper(x):
         return helper(x)
@@ -642,7 +654,13 @@ def test_state_that_differs_at_every_call_is_reported_and_bounded(monkeypatch):
     monkeypatch.setattr(store, "MAX_PROGRAMS", 4)
     box = Box(n=0)
     f = jit(lambda x: (x, f"{box.n}")[0])
-    with pytest.warns(FreshjitWarning, match="different states"):
-        for box.n in range(6):
+    f.clear_cache()
+
+    def run():
+        for n in range(6):
+            box.n = f"state {n}"
             f(1.0)
+
+    with pytest.warns(FreshjitWarning, match="different states"):
+        run()
     assert f._cache_size() <= 4

@@ -17,7 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FENCE = re.compile(
-    r"(?P<skip><!-- not run[^\n]*\n)?^```(?P<kind>pycon|python|text)(?P<info>[^\n]*)\n(?P<body>.*?)^```$", re.M | re.S
+    r"(?P<skip><!-- not run[^\n]*\n)?^```(?P<kind>pycon|python|text)(?P<info>[^\n]*)\n(?P<body>.*?)^```$",
+    re.M | re.S,
 )
 OPTIONS = doctest.ELLIPSIS | doctest.REPORT_NDIFF
 
@@ -66,4 +67,6 @@ def test_page(page):
         else:
             printed = run_file(body, title or page.name, namespace)
             wanted = wanted or ""
-            assert checker.check_output(wanted, printed, OPTIONS), f"{place}\nwanted:\n{wanted}\ngot:\n{printed}"
+            assert checker.check_output(wanted, printed, OPTIONS), (
+                f"{place}\nwanted:\n{wanted}\ngot:\n{printed}"
+            )

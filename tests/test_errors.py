@@ -400,7 +400,9 @@ def test_condition_of_a_while_loop_that_writes():
         return x < 3
 
     f = jit(lambda x: jax.lax.while_loop(condition, lambda v: v + 1, x))
-    with pytest.raises(UnsupportedStateError, match=r"condition of jax\.lax\.while_loop writes (closure )?box\.n"):
+    with pytest.raises(
+        UnsupportedStateError, match=r"condition of jax\.lax\.while_loop writes (closure )?box\.n"
+    ):
         f(0)
     assert int(box.n) == 0
 
@@ -408,7 +410,9 @@ def test_condition_of_a_while_loop_that_writes():
 # -- state that moves by itself ---------------------------------------------------------------------
 
 
-def test_property_that_gives_another_thing_each_time_is_named():
+def test_getter_that_gives_another_thing_each_time():
+    """It is run at each trace, and what it returns is new: no reason to refuse."""
+
     class Restless:
         @property
         def now(self):
@@ -416,10 +420,8 @@ def test_property_that_gives_another_thing_each_time_is_named():
 
     thing = Restless()
     f = jit(lambda x: (x, thing.now)[0])
-    try:
-        assert float(f(1.0)) == 1.0
-    except FreshjitError as error:
-        assert "thing.now" in str(error)
+    assert float(f(1.0)) == 1.0
+    assert float(f(1.0)) == 1.0
 
 
 def test_assignment_to_the_class_of_an_object():
@@ -434,7 +436,7 @@ def test_assignment_to_the_class_of_an_object():
     def changes_class(x):
         thing.__class__ = B
 
-    with pytest.raises(UnsupportedStateError, match="thing.__class__") as error:
+    with pytest.raises(UnsupportedStateError, match=r"thing\.__class__") as error:
         jit(changes_class)(1.0)
     says(error, changes_class, "thing.__class__ = B")
     assert type(thing) is A

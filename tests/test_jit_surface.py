@@ -439,7 +439,9 @@ def donates():
     return x.is_deleted()
 
 
-@pytest.mark.parametrize("options", [{"donate_argnums": 0}, {"donate_argnums": (0,)}, {"donate_argnames": "x"}])
+@pytest.mark.parametrize(
+    "options", [{"donate_argnums": 0}, {"donate_argnums": (0,)}, {"donate_argnames": "x"}]
+)
 def test_donated_argument_is_given_away(options):
     weight = jnp.ones(8)
 
@@ -851,6 +853,25 @@ def test_disable_jit_after_a_compilation():
         assert float(fast(1.0)) == 2.0
     assert float(fast(1.0)) == 2.0
     assert model.calls == 3
+
+
+@pytest.mark.parametrize("compiled_before", [False, True])
+def test_debug_nans_finds_them_and_nothing_is_written(compiled_before):
+    model = Model()
+
+    @jit
+    def f(x):
+        model.calls += 1
+        return jnp.log(x) * model.w
+
+    if compiled_before:
+        f(-1.0)
+    before = contents(model)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        f(-1.0)
+    assert contents(model) == before
+    with jax.debug_nans(True):
+        assert float(f(1.0)) == 0.0
 
 
 @pytest.mark.leaks

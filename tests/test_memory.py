@@ -175,7 +175,6 @@ def test_dropped_classes_are_collected():
                 self.w = self.w * x
                 return self.w * type(self).rate
 
-
         thing = Dropped()
         assert thing.step(2.0).tolist() == [2.0 * i] * 2
         references.append(weakref.ref(Dropped))

@@ -63,7 +63,18 @@ def test_in_jax_code_changes_in_place_are_seen(operation):
     assert table.tolist() == [1.0, 2.0, 3.0]
 
 
-ONCE = ["add", "rsub", "matmul", "jnp function", "jnp of a list", "slice", "new axis", "scan", "vmap", "einsum"]
+ONCE = [
+    "add",
+    "rsub",
+    "matmul",
+    "jnp function",
+    "jnp of a list",
+    "slice",
+    "new axis",
+    "scan",
+    "vmap",
+    "einsum",
+]
 
 
 @pytest.mark.parametrize("name", ONCE)

@@ -155,7 +155,7 @@ def test_reading_constants():
 
 
 def test_string_keys_with_quotes_are_code_too():
-    key = "it's \"quoted\"\n"
+    key = 'it\'s "quoted"\n'
     assert read(SELF.item(key), {key: 1}) == 1
     assert read(SELF.attr("layers").to("dictitem", "a'b"), types.SimpleNamespace(layers=_with("a'b", 5))) == 5
 

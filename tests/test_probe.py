@@ -286,7 +286,9 @@ def test_other_aval_tells_types_of_arrays_apart():
     assert not other_aval(jnp.zeros(2), a.aval)
     assert other_aval(jnp.zeros(3), a.aval)
     assert other_aval(jnp.zeros(2, jnp.int32), a.aval)
-    assert other_aval(jnp.asarray(1.0), jnp.float32(1.0).aval) == (jnp.asarray(1.0).aval != jnp.float32(1.0).aval)
+    assert other_aval(jnp.asarray(1.0), jnp.float32(1.0).aval) == (
+        jnp.asarray(1.0).aval != jnp.float32(1.0).aval
+    )
 
 
 def test_device_copy_is_made_again_only_after_a_change():
@@ -311,7 +313,25 @@ def test_device_copy_is_not_mistaken_for_that_of_another_array():
 
 @pytest.mark.parametrize(
     "value",
-    [0, 1, True, False, None, 2.5, 0.0, -0.0, math.inf, -math.inf, math.nan, "text", "it's", b"x", 1j, ..., 10**40],
+    [
+        0,
+        1,
+        True,
+        False,
+        None,
+        2.5,
+        0.0,
+        -0.0,
+        math.inf,
+        -math.inf,
+        math.nan,
+        "text",
+        "it's",
+        b"x",
+        1j,
+        ...,
+        10**40,
+    ],
     ids=repr,
 )
 def test_value_guard_holds_for_the_same_value_only(value):
@@ -322,7 +342,24 @@ def test_value_guard_holds_for_the_same_value_only(value):
 
     program = program_of(jit(f), 1.0)
     assert program.run(f, (1.0,), {})[1] == repr(value)
-    others = [0, 1, True, False, None, 2.5, 0.0, -0.0, math.inf, math.nan, "text", b"x", 1j, ..., [], np.float64(2.5)]
+    others = [
+        0,
+        1,
+        True,
+        False,
+        None,
+        2.5,
+        0.0,
+        -0.0,
+        math.inf,
+        math.nan,
+        "text",
+        b"x",
+        1j,
+        ...,
+        [],
+        np.float64(2.5),
+    ]
     for other in others:
         box.v = other
         hit = type(program.run(f, (1.0,), {})) is not Miss

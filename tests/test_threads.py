@@ -1,4 +1,4 @@
-"""Captures belong to one thread: others see real values, never a tracer, and everybody gets the right ones."""
+"""Captures belong to one thread: others see real values, never a tracer, and all get the right ones."""
 
 import threading
 
@@ -137,7 +137,9 @@ def test_many_threads_that_miss_with_different_state_compile_each_state_once():
 
     f = jit(missed_apart)
     compiled = Compilations("missed_apart")
-    jobs = [lambda i=i: [float(f({"k": float(i % 4), "s": str(i % 4)}, 2.0)) for _ in range(5)] for i in range(8)]
+    jobs = [
+        lambda i=i: [float(f({"k": float(i % 4), "s": str(i % 4)}, 2.0)) for _ in range(5)] for i in range(8)
+    ]
     results = run_together(*jobs)
     assert [r[0] for r in results] == [2.0 * (i % 4) for i in range(8)]
     assert compiled.count <= 4

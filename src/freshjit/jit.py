@@ -171,6 +171,7 @@ class FreshJit(Generic[P, R]):
             result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
             if type(result) is not Miss:
                 return result
+            store.note_changes(self._function, args, kwargs)
             program = self._capture(args, kwargs)
             store.add(program)
             result = program.run(self._function, args, kwargs)
@@ -187,16 +188,18 @@ class FreshJit(Generic[P, R]):
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         arguments = self._arguments(args, kwargs)
         root = Path.root("fn", _root_label(self._function))
-        capture = Capture(self._function, root)
+        capture = Capture(self._function, root, changing=self._store.changing)
         try:
             record = capture.run(args, kwargs, arguments)
         except FreshjitError:
             raise
         except Exception:
-            # Some library may have met our stand-in for a NumPy array where only a real one will do.
-            if not capture.saw_numpy:
+            # Some library may have met our stand-in for a NumPy array, or for a number that changes, where
+            # only the real thing will do.
+            if not (capture.saw_numpy or capture.used_numbers):
                 raise
             record = Capture(self._function, root, plain_numpy=True).run(args, kwargs, arguments)
+            self._store.give_up(path.trail for path in capture.used_numbers)
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
         return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)

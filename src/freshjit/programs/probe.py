@@ -9,6 +9,7 @@ reads cost.
 from __future__ import annotations
 
 import math
+import operator
 import types
 import weakref
 from collections.abc import Callable, Sequence
@@ -25,8 +26,9 @@ from freshjit.state.capture import Argument, Record, Slot, Write
 from freshjit.state.guards import Guard
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
+from freshjit.state.views.numbers import NumberView
 
-__all__ = ["Miss", "Probe", "generate"]
+__all__ = ["Miss", "Probe", "generate", "read"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ class _Writer:
         }
         self._constants: dict[int, str] = {}
         self._paths: dict[int, str] = {}
+        self._numbers: dict[int, str] = {}
         self._temporaries = 0
 
     def line(self, text: str, indent: int = 1) -> None:
@@ -127,9 +130,52 @@ class _Writer:
             self._paths[id(path)] = name
         return name
 
+    def number(self, expression: Any) -> str:
+        """The variable that holds a number computed from numbers in state."""
+        if type(expression) is float and not math.isfinite(expression):
+            return self.bind(expression, "k")
+        if type(expression) is not NumberView:
+            return f"({expression!r})" if type(expression) in (int, float) else self.constant(expression)
+        if expression.function is None:
+            return self.read(expression.path)
+        name = self._numbers.get(id(expression))
+        if name is None:
+            operands = [self.number(o) for o in expression.operands]
+            name = f"n{len(self._numbers)}"
+            self._numbers[id(expression)] = name
+            symbol = _SYMBOLS.get(expression.function)
+            if symbol is not None and len(operands) == 2:
+                self.line(f"{name} = {operands[0]} {symbol} {operands[1]}", 2)
+            else:
+                self.line(f"{name} = {self.function(expression.function)}({', '.join(operands)})", 2)
+        return name
+
+    def function(self, function: Any) -> str:
+        """A name for a function that an expression over numbers uses; those live for ever."""
+        name = f"{getattr(function, '__name__', 'function').strip('_')}_{id(function)}"
+        self.names[name] = function
+        return name
+
     def temporary(self) -> str:
         self._temporaries += 1
         return f"t{self._temporaries}"
+
+
+_SYMBOLS: dict[Any, str] = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.floordiv: "//",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
 
 
 def _may_die(value: Any) -> bool:
@@ -169,7 +215,7 @@ def generate(
     traced = [_argument_code(a) for a in arguments if a.kind == "traced"]
     for keyword in keywords:
         writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)
-    arrays = [s.path for s in record.slots if not s.is_numpy]
+    arrays = [s.path for s in record.slots if s.kind == "array"]
     inputs = set(map(id, arrays))
     for guard in record.guards:
         if guard.kind == "aval" and id(guard.path) in inputs and not check_avals:
@@ -189,9 +235,14 @@ def generate(
         slots = "arrays" if arrays else "()"
     else:
         slots = "(" + "".join(f"{_slot_code(writer, s)}, " for s in record.slots) + ")"
-    for path in _needed_paths(record):
+    paths, numbers = _needed(record)
+    for path in paths:
         writer.read(path)
-    writer.line("except (AttributeError, KeyError, IndexError, TypeError, ValueError, StopIteration):")
+    for number in numbers:
+        writer.number(number)
+    writer.line(
+        "except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, StopIteration):"
+    )
     writer.line(f"return {shape_miss}", 2)
     outputs = f"jitted({', '.join([slots, *traced])})"
     _write_results(writer, record, outputs)
@@ -199,6 +250,24 @@ def generate(
     code = compile(source, "<freshjit program>", "exec")
     exec(code, writer.names)
     return Probe(cast(Callable[..., Any], writer.names["run"]), source)
+
+
+def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What is at ``path`` for a call, read step by step; for looking at one guard, not for every call."""
+    names = dict(_Writer().names)
+    if path.step == "root":
+        return eval(path.key, {"fn": function, "args": args, "kwargs": kwargs})
+    if path.step == "constant":
+        return path.key
+    assert path.parent is not None
+    names["parent"] = read(path.parent, function, args, kwargs)
+
+    def constant(value: Any) -> str:
+        name = f"k{len(names)}"
+        names[name] = value
+        return name
+
+    return eval(path.code("parent", constant), names)
 
 
 def _items(writer: _Writer, paths: Sequence[Path]) -> str:
@@ -210,12 +279,15 @@ def _argument_code(argument: Argument) -> str:
 
 
 def _slot_code(writer: _Writer, slot: Slot) -> str:
+    if slot.number is not None:
+        return writer.number(slot.number)
     value = writer.read(slot.path)
-    return f"device_copy({value})" if slot.is_numpy else value
+    return f"device_copy({value})" if slot.kind == "numpy" else value
 
 
-def _needed_paths(record: Record) -> list[Path]:
-    """Every path that results and writes refer to: read before anything changes."""
+def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
+    """Every path and number that results and writes refer to: read before anything changes."""
+    numbers: list[NumberView] = []
     paths: list[Path] = [w.path for w in record.writes]
     todo: list[Any] = [record.output, *(w.value for w in record.writes)]
     seen: set[int] = set()
@@ -223,6 +295,8 @@ def _needed_paths(record: Record) -> list[Path]:
         item = todo.pop()
         if isinstance(item, recipes.Reference):
             paths.append(item.path)
+        elif isinstance(item, recipes.Host):
+            numbers.append(item.expression)
         elif isinstance(item, recipes.Shared):
             todo.append(item.make)
         elif isinstance(item, recipes.Make):
@@ -233,15 +307,18 @@ def _needed_paths(record: Record) -> list[Path]:
             todo += cast(list[Any], item)
         elif isinstance(item, dict):
             todo += cast(dict[Any, Any], item).values()
-    return list(dict.fromkeys(paths))
+    return list(dict.fromkeys(paths)), numbers
 
 
 # -- guards -----------------------------------------------------------------------------------------
 
 
 def _write_guard(writer: _Writer, guard: Guard) -> None:
-    value = writer.read(guard.path)
-    failed = _condition(writer, guard, value)
+    if guard.kind == "outcome":
+        expression, result = guard.value
+        failed = _value_condition(writer, writer.number(expression), result)
+    else:
+        failed = _condition(writer, guard, writer.read(guard.path))
     if failed:
         writer.line(f"if {failed}: return {writer.bind(Miss(guard), 'miss')}", 2)
 
@@ -304,6 +381,8 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
 
 def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
     kind = type(wanted)
+    if isinstance(wanted, type):
+        return f"{value} is not {writer.constant(wanted)}"
     if wanted is None or kind is bool or wanted is Ellipsis or wanted is NotImplemented:
         return f"{value} is not {wanted!r}"
     if kind is int or (kind is float and wanted != 0.0 and math.isfinite(wanted)):
@@ -333,6 +412,8 @@ class _Maker:
                 return writer.read(path)
             case recipes.Constant(value):
                 return writer.constant(value)
+            case recipes.Host(expression):
+                return writer.number(expression)
             case recipes.Copy(array):
                 return f"{writer.bind(array, 'k')}.copy()"
             case recipes.Shared(make):

@@ -8,10 +8,12 @@ from typing import Any
 import jax
 
 from freshjit import _compat
-from freshjit.programs.probe import Miss, Probe, generate
+from freshjit.programs.probe import Miss, Probe, generate, read
 from freshjit.programs.same import same_computation
 from freshjit.state.capture import Argument, Record, Slot
 from freshjit.state.guards import Guard
+from freshjit.state.recipes import Constant
+from freshjit.state.values import same_value
 
 __all__ = ["Disabled", "Program", "Retrace"]
 
@@ -52,6 +54,8 @@ class Program:
         self.signature = signature
         twin = self._twin(others)
         self.jitted: Any = jax.jit(self._pure(name), **options) if twin is None else twin.jitted
+        self.probe: Probe
+        self._checker: Probe | None = None
         self.check_avals(False)
 
     @property
@@ -63,15 +67,17 @@ class Program:
         form = [(a.name, a.kind) for a in self.arguments]
         for other in others:
             same_call = [(a.name, a.kind) for a in other.arguments] == form
-            if same_call and other.signature == self.signature and same_computation(self.record, other.record):
+            if (
+                same_call
+                and other.signature == self.signature
+                and same_computation(self.record, other.record)
+            ):
                 return other
         return None
 
     def check_avals(self, check: bool) -> None:
         """Generate the probe. At first JAX's own check of the inputs does; see ``Store``."""
-        keywords = [a.name for a in self.arguments if isinstance(a.name, str)]
-        n_args = len(self.arguments) - len(keywords)
-        self.probe: Probe = generate(self.record, self.arguments, self.jitted, keywords, n_args, check)
+        self.probe = self._generate(self.record, self.jitted, check)
         self.run = self.probe.run
 
     def _pure(self, name: str) -> Any:
@@ -101,7 +107,29 @@ class Program:
         pure.__name__ = pure.__qualname__ = name
         return pure
 
+    def changed_numbers(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Guard]:
+        """The guards on Python numbers that have another value of the same type now."""
+        changed: list[Guard] = []
+        for guard in self.guards:
+            if guard.kind != "value" or type(guard.value) not in (int, float):
+                continue
+            try:
+                now = read(guard.path, function, args, kwargs)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                continue
+            if type(now) is type(guard.value) and not same_value(now, guard.value):
+                changed.append(guard)
+        return changed
+
     def why_not(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Guard | None:
         """The first guard that does not hold for a call, None if the call's form differs."""
-        result = self.run(function, args, kwargs)
+        if self._checker is None:
+            dry = self.record.without_writes(Constant(None))
+            self._checker = self._generate(dry, lambda *_: (), check_avals=True)
+        result = self._checker.run(function, args, kwargs)
         return result.guard if type(result) is Miss else None
+
+    def _generate(self, record: Record, jitted: Any, check_avals: bool) -> Probe:
+        keywords = [a.name for a in self.arguments if isinstance(a.name, str)]
+        n_args = len(self.arguments) - len(keywords)
+        return generate(record, self.arguments, jitted, keywords, n_args, check_avals)

@@ -10,18 +10,22 @@ from __future__ import annotations
 import threading
 import warnings
 import weakref
-from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from freshjit.errors import FreshjitWarning
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
+from freshjit.state.guards import Guard
 
 __all__ = ["Store", "store_for"]
 
 MAX_PROGRAMS = 256
 """How many programs a store keeps; beyond that the one that was not used for longest goes."""
+
+STORM = 16
+"""After how many programs for values of one number a warning is given."""
 
 MAX_STORES = 4096
 """How many stores are kept for functions that may be created again."""
@@ -42,6 +46,43 @@ class Store:
         """The program that served last, unless programs must be looked up by signature."""
         self._by_signature: dict[Any, tuple[Program, ...]] | None = None
         self._warned = False
+        self._warned_about: set[str] = set()
+        # Python numbers in state (trails of their paths) that have changed between calls, and those
+        # among them that the function cannot be traced with as numbers that change.
+        self.changing: frozenset[Any] = frozenset()
+        self.rigid: frozenset[Any] = frozenset()
+
+    def note_changes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Remember which numbers kept the programs from serving this call."""
+        failed: list[Guard | None] = []
+        found: set[Any] = set()
+        for program in self.programs:
+            guard = program.why_not(function, args, kwargs)
+            failed.append(guard)
+            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float):
+                # The rest of this program's numbers too: what changes together is learnt together.
+                found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
+        self.changing |= found - self.rigid
+        self._warn_about_storm([guard for guard in failed if guard is not None])
+
+    def _warn_about_storm(self, failed: list[Guard]) -> None:
+        """Say once per number that it makes a program for each of its values."""
+        counts = Counter(str(g.path) for g in failed if g.kind == "outcome" and type(g.value[1]) is not bool)
+        for label, count in counts.items():
+            if count >= STORM and label not in self._warned_about:
+                self._warned_about.add(label)
+                warnings.warn(
+                    f"{self.name} has been compiled {count} times for different values of {label}: its value "
+                    "is needed while tracing (as a shape, an index, a key, in a format or by NumPy).\nMake "
+                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
+                    FreshjitWarning,
+                    stacklevel=5,
+                )
+
+    def give_up(self, trails: Iterable[Any]) -> None:
+        """Treat these numbers by value again: the function could not be traced with them changing."""
+        self.rigid |= frozenset(trails)
+        self.changing -= self.rigid
 
     def find(
         self,

@@ -24,7 +24,7 @@ from freshjit.state.active import thread
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import Hooks
 from freshjit.state.path import Path
-from freshjit.state.views import arrays, modules, objects, view_of
+from freshjit.state.views import arrays, modules, numbers, objects, view_of
 
 __all__ = ["Argument", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
@@ -45,14 +45,16 @@ class Slot:
     Attributes:
         path: where it is found at each call.
         array: the jax array that stood for it during the trace.
-        is_numpy: whether the state holds a NumPy array (sent to the device when it changes).
+        kind: ``array``; ``numpy``, sent to the device when it changes; ``number``, computed at each call.
+        number: the expression, for a number.
         where: the user's line that read it first.
     """
 
     path: Path
     array: Any
-    is_numpy: bool
+    kind: str
     where: SourceLine | None
+    number: numbers.NumberView | None = None
 
 
 @dataclass(eq=False, slots=True)
@@ -168,9 +170,19 @@ class Capture:
         function: the function as the user gave it (bound methods and the like included).
         root: its path.
         plain_numpy: show NumPy arrays as plain copies guarded by their contents.
+        changing: where Python numbers are known to change from call to call (trails of paths).
     """
 
-    def __init__(self, function: Callable[..., Any], root: Path, plain_numpy: bool = False) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        root: Path,
+        plain_numpy: bool = False,
+        changing: frozenset[Any] = frozenset(),
+    ) -> None:
+        self.changing = changing
+        self.used_numbers: set[Path] = set()
+        self.number_views: list[numbers.NumberView] = []
         self.plain_numpy = plain_numpy
         self.function = function
         self.root = root
@@ -258,7 +270,7 @@ class Capture:
         is_numpy = device_array is not None
         concrete = device_array if is_numpy else array
         self.guard(path, "aval", jax.typeof(concrete) if not is_numpy else (array.shape, array.dtype))
-        slot = Slot(path, concrete, is_numpy, user_line())
+        slot = Slot(path, concrete, "numpy" if is_numpy else "array", user_line())
         self.slots.append(slot)
         self._slot_of[id(concrete)] = slot
         return self.recorder.input(concrete)
@@ -267,6 +279,24 @@ class Capture:
     def saw_numpy(self) -> bool:
         """Whether a NumPy array was shown as a stand-in that a library might not take."""
         return self._saw_numpy
+
+    def number_input(self, view: numbers.NumberView) -> Any:
+        """Make an input of a Python number that may differ at each call; returns its tracer."""
+        assert self.recorder is not None
+        array = numbers.as_input(view)
+        slot = Slot(view.path, array, "number", user_line(), view)
+        self.slots.append(slot)
+        self._slot_of[id(array)] = slot
+        self.keep(array)
+        return self.recorder.input(array)
+
+    def guard_outcome(self, view: numbers.NumberView, result: Any) -> None:
+        """The program is valid as long as this expression over numbers in state gives this result."""
+        self.keep(view)
+        mark = (id(view), "outcome", None)
+        if mark not in self._guarded:
+            self._guarded.add(mark)
+            self.guards.append(Guard(view.path, "outcome", (view, result), user_line()))
 
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
@@ -411,14 +441,18 @@ class Capture:
 
     def _distinct_paths(self) -> list[Path]:
         """Paths of things that must stay different objects: the mutable ones, and the arrays."""
-        paths = [s.path for s in self.slots] if self.sees_identity else []
+        paths = [s.path for s in self.slots if s.number is None] if self.sees_identity else []
         paths += [o.path for o in self.objects.values() if o.view is o.original]
         paths += [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
         return list(dict.fromkeys(paths))
 
     def _on_concrete(self, array: Any) -> None:
         slot = self._slot_of.get(id(array))
-        if slot is not None:
+        if slot is None:
+            return
+        if slot.number is not None:
+            slot.number.concrete()
+        else:
             self.needs_content(slot.path, slot.array)
 
     def _release(self) -> None:
@@ -432,6 +466,9 @@ class Capture:
             self.recorder = None
             for namespace in self.namespaces.values():
                 namespace.close()
+            for view in self.number_views:
+                view.detach()
+            self.number_views.clear()
             for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
                 thing.clear()
             self.cells.clear()

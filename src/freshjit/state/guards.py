@@ -34,6 +34,7 @@ Kind = Literal[
     "present",  # the instance at p has an attribute of its own by this name
     "unset",  # the slot of this name is not set
     "subvalue",  # an instance of a subclass of int, str…: its value as the base class has it
+    "outcome",  # an expression over numbers in state, (expression, result): the same result
     "default",  # the class at p has the default object.__setattr__
 ]
 

@@ -54,6 +54,12 @@ class Path:
     def __str__(self) -> str:
         return self.label
 
+    @property
+    def trail(self) -> tuple[Any, ...]:
+        """The steps from the root: equal for paths of different captures that lead to the same place."""
+        own = (self.step, _hashable(self.key))
+        return (own,) if self.parent is None else (*self.parent.trail, own)
+
     @staticmethod
     def root(key: str, label: str) -> Path:
         """A root: ``key`` is the expression that the generated code uses for it."""

@@ -22,11 +22,12 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
+from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Builder", "Constant", "Copy", "Make", "Output", "Recipe", "Reference", "Shared"]
+__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,13 @@ class Constant:
     """A value that cannot be changed, hence can be shared by all calls."""
 
     value: Any
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Host:
+    """A Python number that Python computes at each call, from numbers in state."""
+
+    expression: NumberView
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,7 +87,7 @@ class Shared:
     make: Make
 
 
-Recipe = Output | Reference | Constant | Copy | Make | Shared
+Recipe = Output | Reference | Constant | Host | Copy | Make | Shared
 
 
 class Builder:
@@ -96,6 +104,8 @@ class Builder:
         capture = self._capture
         if is_plain(value):
             return Constant(value)
+        if type(value) is NumberView:
+            return Host(value)
         entry = capture.original_of(value)
         if entry is not None:
             return Reference(entry.path)

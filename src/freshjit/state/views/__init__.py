@@ -23,7 +23,7 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import arrays, containers, ecosystem, functions, modules, objects
+from freshjit.state.views import arrays, containers, ecosystem, functions, modules, numbers, objects
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -67,6 +67,8 @@ def register(kind: type, view: View) -> None:
 def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
     if is_plain(value) or isinstance(value, np.generic):
+        if capture.changing and type(value) in (int, float) and path.trail in capture.changing:
+            return numbers.view_number(capture, value, path)
         capture.guard(path, "value", value)
         return value
     kind = type(value)

@@ -20,6 +20,7 @@ from freshjit import _compat
 from freshjit.errors import CapturedNumpyWriteError
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
+from freshjit.state.views.numbers import NumberView, plain_number
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -182,6 +183,8 @@ def _plain(value: Any) -> Any:
     kind = type(value)
     if kind is NumpyView:
         return value.numbers()
+    if kind is NumberView:
+        return value.concrete()
     if kind in (list, tuple):
         return kind(map(_plain, value))
     if kind is dict:
@@ -192,12 +195,14 @@ def _plain(value: Any) -> Any:
 def to_jax(value: Any) -> Any:
     """The same with every view replaced by its tracer."""
     kind = type(value)
-    if kind is NumpyView:
+    if kind in _STAND_INS:
         return value.__jax_array__()
     if kind in (list, tuple):
-        return kind(map(to_jax, value)) if any(type(v) is NumpyView for v in value) else value
-    if kind is dict and any(type(v) is NumpyView for v in value.values()):
-        return {k: to_jax(v) for k, v in value.items()}
+        new = [to_jax(v) for v in value]
+        return value if all(a is b for a, b in zip(new, value, strict=True)) else kind(new)
+    if kind is dict:
+        changed = {k: to_jax(v) for k, v in value.items()}
+        return value if all(changed[k] is value[k] for k in value) else changed
     return value
 
 
@@ -207,6 +212,10 @@ def to_index(key: Any) -> Any:
         return tuple(map(to_index, key))
     if type(key) is NumpyView:
         return key.numbers() if key.dtype == bool else key.__jax_array__()
+    if type(key) is NumberView:
+        return key.__jax_array__()
+    if isinstance(key, slice):
+        return slice(plain_number(key.start), plain_number(key.stop), plain_number(key.step))
     return key
 
 
@@ -388,6 +397,9 @@ class NumpyView:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.numbers().__reduce_ex__(protocol)
+
+
+_STAND_INS = (NumpyView, NumberView)
 
 
 def _contains_jax(key: Any) -> bool:

@@ -260,7 +260,7 @@ def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Pa
     owner = function.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         capture.guard(path, "is", function)
-        return capture.remember(function, function, path)
+        return capture.remember(function, modules.library_value(function), path)
     # A bound method of a C type, say history.append: the same method of the view of its owner.
     capture.guard(path, "type", type(function))
     capture.guard(path.attr("__name__"), "value", function.__name__)

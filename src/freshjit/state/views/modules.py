@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import math
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
 from freshjit.state.views import arrays
+from freshjit.state.views.numbers import math_function
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -264,7 +266,10 @@ def library_value(value: Any) -> Any:
     if known is not None:
         return known[1]
     if isinstance(value, types.ModuleType):
-        view: Any = LibraryModule(value) if value.__name__.partition(".")[0] == "jax" else value
+        watched = value is math or value.__name__.partition(".")[0] == "jax"
+        view: Any = LibraryModule(value) if watched else value
+    elif isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+        view = math_function(value)
     elif _takes_arrays(value):
         view = _accepting_numpy_views(value)
     else:

@@ -19,7 +19,9 @@ from jax.experimental import io_callback as jax_io_callback
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.path import Path
+from freshjit.state.views import arrays
 from freshjit.state.views.modules import Namespace, replace_in_captures
+from freshjit.state.views.numbers import plain_number
 from freshjit.state.views.threading import Change, Changes, run_apart
 
 if TYPE_CHECKING:
@@ -314,6 +316,7 @@ def _from_real(change: Change, name: str) -> Any:
 
 
 def _scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
+    init, xs, length = arrays.to_jax(init), arrays.to_jax(xs), plain_number(length)
     capture = thread.capture
     if capture is None:
         return jax.lax.scan(f, init, xs, length, **options)
@@ -347,6 +350,8 @@ def _restore(snapshots: list[tuple[Any, Any]]) -> None:
 
 
 def _fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **options: Any) -> Any:
+    lower, upper = plain_number(lower), plain_number(upper)
+    init_val = arrays.to_jax(init_val)
     capture = thread.capture
     if capture is None:
         return jax.lax.fori_loop(lower, upper, body_fun, init_val, **options)
@@ -373,6 +378,7 @@ def _fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **opti
 
 
 def _while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
+    init_val = arrays.to_jax(init_val)
     capture = thread.capture
     if capture is None:
         return jax.lax.while_loop(cond_fun, body_fun, init_val)
@@ -418,12 +424,13 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
     """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
     capture = thread.capture
     assert capture is not None
+    operands = arrays.to_jax(tuple(operands))
     parts = [_Apart(capture, branch) for branch in branches]
 
     def plain(part: _Apart) -> Function:
         return _named(lambda *a: part(*a)[0], part.function)
 
-    result = call([plain(part) for part in parts])
+    result = call([plain(part) for part in parts], operands)
     if not any(part.changes for part in parts):
         return result
     carried = _Carried("cond", [part.changes for part in parts])
@@ -437,7 +444,7 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
         return _named(branch, function)
 
     outer = _snapshots(capture)
-    value, state = call([threaded(branch) for branch in branches])
+    value, state = call([threaded(branch) for branch in branches], operands)
     _restore(outer)
     carried.enter(state)
     return value
@@ -446,13 +453,13 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
 def _cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
     if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
         return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
-    return _choose([true_fun, false_fun], operands, lambda fs: jax.lax.cond(pred, *fs, *operands, **options))
+    return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
 
 
 def _switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
     if thread.capture is None:
         return jax.lax.switch(index, branches, *operands, **options)
-    return _choose(branches, operands, lambda fs: jax.lax.switch(index, fs, *operands, **options))
+    return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
 
 
 def _associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:

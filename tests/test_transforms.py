@@ -1,0 +1,685 @@
+"""JAX's transforms, spelled as always, see and change state as the hand-written functional version does."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import lax, vmap
+from tests.support import Compilations, contents, same
+
+from freshjit import jit
+
+X = jnp.array([0.5, 1.0, 2.0])
+
+
+class Layer:
+    def __init__(self, w):
+        self.w = jnp.float32(w)
+
+    def __call__(self, v):
+        return self.w * v
+
+
+class Model:
+    def __init__(self):
+        self.w, self.n, self.key = jnp.float32(2.0), 3, jax.random.key(0)
+        self.layers = [Layer(1.5), Layer(0.5)]
+
+    def state(self):
+        layers = [layer.w for layer in self.layers]
+        return {"w": self.w, "n": jnp.int32(self.n), "key": self.key, "layers": layers}
+
+
+# -- what the transformed function does with state: as a user writes it, and with the state passed along --
+
+
+def reads(m, v, mix):
+    return m.w * v**2
+
+
+def reads_functional(s, v, mix):
+    return s["w"] * v**2, s
+
+
+def writes_array(m, v, mix):
+    m.w = m.w * 0.5 + (jnp.mean(v) if mix else 1.0)
+    return m.w * v**2
+
+
+def writes_array_functional(s, v, mix):
+    w = s["w"] * 0.5 + (jnp.mean(v) if mix else 1.0)
+    return w * v**2, {**s, "w": w}
+
+
+def writes_number(m, v, mix):
+    m.n += 1
+    return m.w * v**2 * m.n
+
+
+def writes_number_functional(s, v, mix):
+    n = s["n"] + 1
+    return s["w"] * v**2 * n, {**s, "n": n}
+
+
+def splits_key(m, v, mix):
+    m.key, sub = jax.random.split(m.key)
+    return m.w * v**2 + jax.random.normal(sub) * v
+
+
+def splits_key_functional(s, v, mix):
+    key, sub = jax.random.split(s["key"])
+    return s["w"] * v**2 + jax.random.normal(sub) * v, {**s, "key": key}
+
+
+def runs_layers(m, v, mix):
+    for layer in m.layers:
+        v = layer(v)
+    m.layers[0].w = m.layers[0].w + 1
+    return v**2
+
+
+def runs_layers_functional(s, v, mix):
+    first, second = s["layers"]
+    return (second * (first * v)) ** 2, {**s, "layers": [first + 1, second]}
+
+
+KINDS = {
+    "read array": (reads, reads_functional),
+    "write array": (writes_array, writes_array_functional),
+    "write number": (writes_number, writes_number_functional),
+    "split key": (splits_key, splits_key_functional),
+    "layers": (runs_layers, runs_layers_functional),
+}
+
+
+# -- the transforms: with a plain function, and with one that takes and returns state -----------------
+
+
+def total(step):
+    def loss(s, v):
+        out, s = step(s, v)
+        return jnp.sum(out), s
+
+    return loss
+
+
+def grad(body, x):
+    return jax.grad(lambda v: jnp.sum(body(v)))(x)
+
+
+def grad_functional(step, s, x):
+    return jax.grad(lambda v: total(step)(s, v), has_aux=True)(x)
+
+
+def value_and_grad(body, x):
+    return jax.value_and_grad(lambda v: jnp.sum(body(v)))(x)
+
+
+def value_and_grad_functional(step, s, x):
+    (value, s), gradient = jax.value_and_grad(lambda v: total(step)(s, v), has_aux=True)(x)
+    return (value, gradient), s
+
+
+def jacfwd(body, x):
+    return jax.jacfwd(body)(x)
+
+
+def jacfwd_functional(step, s, x):
+    return jax.jacfwd(lambda v: step(s, v), has_aux=True)(x)
+
+
+def jacrev(body, x):
+    return jax.jacrev(body)(x)
+
+
+def jacrev_functional(step, s, x):
+    return jax.jacrev(lambda v: step(s, v), has_aux=True)(x)
+
+
+def hessian(body, x):
+    return jax.hessian(lambda v: jnp.sum(body(v)))(x)
+
+
+def hessian_functional(step, s, x):
+    inner = jax.jacrev(lambda v: total(step)(s, v), has_aux=True)
+    return jax.jacfwd(inner, has_aux=True)(x)
+
+
+def vjp(body, x):
+    out, pull = jax.vjp(body, x)
+    return out, pull(jnp.ones_like(out))
+
+
+def vjp_functional(step, s, x):
+    out, pull, s = jax.vjp(lambda v: step(s, v), x, has_aux=True)
+    return (out, pull(jnp.ones_like(out))), s
+
+
+def jvp(body, x):
+    return jax.jvp(body, (x,), (jnp.ones_like(x),))
+
+
+def jvp_functional(step, s, x):
+    out, tangent, s = jax.jvp(lambda v: step(s, v), (x,), (jnp.ones_like(x),), has_aux=True)
+    return (out, tangent), s
+
+
+def linearize(body, x):
+    out, linear = jax.linearize(body, x)
+    return out, linear(jnp.ones_like(x))
+
+
+def linearize_functional(step, s, x):
+    out, linear, s = jax.linearize(lambda v: step(s, v), x, has_aux=True)
+    return (out, linear(jnp.ones_like(x))), s
+
+
+def mapped(body, x):
+    return vmap(body)(x)
+
+
+def mapped_functional(step, s, x):
+    return jax.vmap(lambda v: step(s, v), out_axes=(0, None))(x)
+
+
+def checkpoint(body, x):
+    return jax.checkpoint(body)(x)
+
+
+def checkpoint_functional(step, s, x):
+    return step(s, x)
+
+
+def grad_of_checkpoint(body, x):
+    return jax.grad(lambda v: jnp.sum(jax.checkpoint(body)(v)))(x)
+
+
+def scan(body, x):
+    def f(carry, v):
+        y = body(v)
+        return carry + y, y
+
+    return lax.scan(f, jnp.float32(0.0), x)
+
+
+def scan_functional(step, s, x):
+    def f(carry, v):
+        carry, s = carry
+        y, s = step(s, v)
+        return (carry + y, s), y
+
+    (carry, s), ys = jax.lax.scan(f, (jnp.float32(0.0), s), x)
+    return (carry, ys), s
+
+
+def fori_loop(body, x):
+    return jax.lax.fori_loop(0, 3, lambda i, v: body(v) * 0.1, x)
+
+
+def fori_loop_functional(step, s, x):
+    for _ in range(3):
+        x, s = step(s, x)
+        x = x * 0.1
+    return x, s
+
+
+def while_loop(body, x):
+    return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, body(c[1]) * 0.1), (0, x))
+
+
+def while_loop_functional(step, s, x):
+    x, s = fori_loop_functional(step, s, x)
+    return (3, x), s
+
+
+def cond_taken(body, x):
+    return jax.lax.cond(x[0] < 100, body, lambda v: v * 10, x)
+
+
+def cond_not_taken(body, x):
+    return lax.cond(x[0] > 100, lambda v: body(v), lambda v: v * 10, x)
+
+
+def cond_not_taken_functional(step, s, x):
+    return x * 10, s
+
+
+def switch(body, x):
+    index = x[0].astype(jnp.int32) + 1
+    return jax.lax.switch(index, [lambda v: v, body, lambda v: body(v) + body(v)], x)
+
+
+def map_(body, x):
+    return lax.map(body, x)
+
+
+def map_functional(step, s, x):
+    ys = []
+    for v in x:
+        y, s = step(s, v)
+        ys.append(y)
+    return jnp.stack(ys), s
+
+
+TRANSFORMS = {
+    "grad": (grad, grad_functional),
+    "value_and_grad": (value_and_grad, value_and_grad_functional),
+    "jacfwd": (jacfwd, jacfwd_functional),
+    "jacrev": (jacrev, jacrev_functional),
+    "hessian": (hessian, hessian_functional),
+    "vjp": (vjp, vjp_functional),
+    "jvp": (jvp, jvp_functional),
+    "linearize": (linearize, linearize_functional),
+    "vmap": (mapped, mapped_functional),
+    "checkpoint": (checkpoint, checkpoint_functional),
+    "grad of checkpoint": (grad_of_checkpoint, grad_functional),
+    "scan": (scan, scan_functional),
+    "fori_loop": (fori_loop, fori_loop_functional),
+    "while_loop": (while_loop, while_loop_functional),
+    "cond taken": (cond_taken, checkpoint_functional),
+    "cond not taken": (cond_not_taken, cond_not_taken_functional),
+    "switch": (switch, checkpoint_functional),
+    "map": (map_, map_functional),
+}
+
+
+def agrees(fast, model, reference, x, calls=2):
+    """Call and compare results and state, with an edit of the state between the calls."""
+    for i in range(calls):
+        wanted, state = reference(model.state(), x)
+        same(fast(x), wanted)
+        same(model.state(), state)
+        model.w = model.w * 0.25 + i
+        model.layers[1].w = jnp.float32(0.25 + i)
+        x = x * 1.5
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS.keys())
+def test_transform_inside_a_jitted_function(transform, kind):
+    (plain, functional), (body, step) = transform, kind
+    mix = plain is not mapped  # what is written inside vmap must not differ along the mapped axis
+    model = Model()
+    fast = jit(lambda x: plain(lambda v: body(model, v, mix), x))
+    x = jnp.array([0.25, 0.5, 0.6]) if plain is switch else X
+    agrees(fast, model, lambda s, v: functional(lambda t, u: step(t, u, mix), s, v), x)
+
+
+OUTSIDE = {
+    "grad": (lambda f: jax.grad(lambda v: jnp.sum(f(v))), grad_functional),
+    "value_and_grad": (lambda f: jax.value_and_grad(lambda v: jnp.sum(f(v))), value_and_grad_functional),
+    "jacfwd": (jax.jacfwd, jacfwd_functional),
+    "jacrev": (jax.jacrev, jacrev_functional),
+    "hessian": (lambda f: jax.hessian(lambda v: jnp.sum(f(v))), hessian_functional),
+    "vmap": (vmap, mapped_functional),
+    "checkpoint": (jax.checkpoint, checkpoint_functional),
+    "grad of checkpoint": (lambda f: jax.grad(lambda v: jnp.sum(jax.checkpoint(f)(v))), grad_functional),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("transform", OUTSIDE.values(), ids=OUTSIDE.keys())
+@pytest.mark.parametrize("how", ["jit of it", "used inside"])
+def test_transformed_function_made_outside(transform, kind, how):
+    (made, functional), (body, step) = transform, kind
+    mix = made is not vmap
+    model = Model()
+    transformed = made(lambda v: body(model, v, mix))
+    fast = jit(transformed) if how == "jit of it" else jit(lambda x: transformed(x))
+    agrees(fast, model, lambda s, v: functional(lambda t, u: step(t, u, mix), s, v), X)
+
+
+@pytest.mark.leaks
+def test_gradient_of_a_method_that_counts_leaves_no_tracer():
+    model = Model()
+    fast = jit(lambda x: grad(lambda v: writes_array(model, v, True) + writes_number(model, v, True), x))
+    fast(X)
+    contents(model)
+    assert model.n == 4
+
+
+@pytest.mark.leaks
+def test_scan_that_writes_leaves_no_tracer():
+    model = Model()
+    jit(lambda x: scan(lambda v: splits_key(model, v, True), x))(X)
+    contents(model)
+
+
+# -- options and combinations -----------------------------------------------------------------------
+
+
+def test_argnums_and_aux():
+    model = Model()
+
+    def loss(a, b):
+        model.n += 1
+        return jnp.sum(model.w * a * b), {"a": a, "n": model.n}
+
+    fast = jit(lambda a, b: jax.grad(loss, argnums=(0, 1), has_aux=True)(a, b))
+    (da, db), aux = fast(X, X + 1)
+    same((da, db), (2 * (X + 1), 2 * X))
+    same(aux["a"], X)
+    assert int(aux["n"]) == 4
+    assert model.n == 4
+
+
+def test_gradient_with_respect_to_state_passed_as_an_argument():
+    model = Model()
+
+    def loss(w):
+        model.w = w
+        return jnp.sum(reads(model, X, True))
+
+    @jit
+    def step():
+        old = model.w
+        gradient = jax.grad(loss)(old)
+        model.w = old - 0.1 * gradient
+        return gradient
+
+    expected = float(jnp.sum(X**2))
+    for i in range(3):
+        assert float(step()) == pytest.approx(expected)
+        assert float(model.w) == pytest.approx(2.0 - 0.1 * expected * (i + 1))
+
+
+def test_gradient_through_state_written_before():
+    """A captured object written outside the transform and read inside takes part as a constant."""
+    model = Model()
+
+    @jit
+    def f(x):
+        model.w = x * 3
+        return jax.grad(lambda v: v * model.w)(x)
+
+    assert float(f(2.0)) == 6.0
+
+
+def test_second_order_gradients_with_state():
+    model = Model()
+
+    def f(v):
+        model.n += 1
+        return model.w * v**3
+
+    assert float(jit(lambda x: jax.grad(jax.grad(f))(x))(2.0)) == pytest.approx(24.0)
+    assert model.n == 4
+
+
+def test_vmap_of_grad_and_grad_of_vmap():
+    model = Model()
+    fast = jit(
+        lambda x: (
+            jax.vmap(jax.grad(lambda v: model.w * v**2))(x),
+            grad(lambda v: vmap(lambda u: model.w * u**2)(v), x),
+        )
+    )
+    for w in (2.0, 5.0):
+        model.w = jnp.float32(w)
+        first, second = fast(X)
+        same(first, 2 * w * X)
+        same(second, 2 * w * X)
+
+
+def test_vmap_over_axes_and_keywords():
+    model = Model()
+    matrix = jnp.arange(6.0).reshape(2, 3)
+
+    def affine(v, k, *, shift=0.0):
+        return model.w * v * k + shift
+
+    fast = jit(lambda a, k: vmap(affine, in_axes=(1, None), out_axes=1)(a, k))
+    same(fast(matrix, 3.0), matrix * 6)
+
+
+def test_vmap_with_an_axis_name():
+    model = Model()
+    fast = jit(lambda x: vmap(lambda v: v - lax.pmean(v, "batch") * model.w, axis_name="batch")(x))
+    same(fast(X), X - jnp.mean(X) * 2)
+
+
+def test_scan_over_the_steps_of_a_model_with_everything():
+    model = Model()
+
+    def step(carry, v):
+        out = splits_key(model, runs_layers(model, v, True), True) + writes_number(model, v, True)
+        return carry + out, out
+
+    def functional(s, x):
+        carry, ys = jnp.float32(0.0), []
+        for v in x:
+            a, s = runs_layers_functional(s, v, True)
+            b, s = splits_key_functional(s, a, True)
+            c, s = writes_number_functional(s, v, True)
+            carry = carry + b + c
+            ys.append(b + c)
+        return (carry, jnp.stack(ys)), s
+
+    agrees(jit(lambda x: lax.scan(step, jnp.float32(0.0), x)), model, functional, X)
+
+
+def test_nested_loops():
+    model = Model()
+
+    def inner(i, v):
+        model.w = model.w + 1
+        return v + model.w
+
+    def outer(carry, v):
+        model.n += 1
+        return lax.fori_loop(0, 2, inner, carry) + v, None
+
+    def functional(s, x):
+        carry, w, n = jnp.float32(0.0), s["w"], s["n"]
+        for v in x:
+            n = n + 1
+            for _ in range(2):
+                w = w + 1
+                carry = carry + w
+            carry = carry + v
+        return carry, {**s, "w": w, "n": n}
+
+    agrees(jit(lambda x: lax.scan(outer, jnp.float32(0.0), x)[0]), model, functional, X)
+
+
+def test_gradient_through_a_scan_that_writes():
+    model = Model()
+
+    def f(v):
+        def body(carry, _):
+            model.w = model.w * 0.5
+            return carry * model.w, None
+
+        return lax.scan(body, v, None, length=2)[0]
+
+    assert float(jit(lambda x: jax.grad(f)(x))(3.0)) == pytest.approx(0.5)
+    assert float(model.w) == pytest.approx(0.5)
+
+
+def test_scan_backwards_and_unrolled():
+    model = Model()
+
+    def body(carry, v):
+        model.w = model.w + v
+        return carry, model.w
+
+    fast = jit(lambda x: lax.scan(body, 0.0, x, reverse=True, unroll=2)[1])
+    w, wanted = 2.0, []
+    for v in reversed(X.tolist()):
+        w += v
+        wanted.append(w)
+    same(fast(X), jnp.array(wanted[::-1]))
+    assert float(model.w) == pytest.approx(w)
+
+
+def test_loop_with_a_traced_number_of_rounds():
+    model = Model()
+
+    def body(i, v):
+        model.n += 1
+        return v + i
+
+    fast = jit(lambda n: lax.fori_loop(0, n, body, 0))
+    assert int(fast(4)) == 6
+    assert int(model.n) == 7
+    assert int(fast(2)) == 1
+    assert int(model.n) == 9
+
+
+def test_condition_of_a_while_loop_reads_what_the_body_writes():
+    model = Model()
+
+    def body(v):
+        model.w = model.w * 2
+        return v + 1
+
+    fast = jit(lambda: lax.while_loop(lambda v: model.w < 20, body, 0))
+    assert int(fast()) == 4
+    assert float(model.w) == 32.0
+    model.w = jnp.float32(6.0)
+    assert int(fast()) == 2
+
+
+def test_branches_that_write_different_things():
+    model = Model()
+
+    def first(v):
+        model.w = model.w + v
+        return v
+
+    def second(v):
+        model.n += 10
+        return -v
+
+    fast = jit(lambda x: lax.cond(x > 0, first, second, x))
+    assert float(fast(1.0)) == 1.0
+    assert (float(model.w), int(model.n)) == (3.0, 3)
+    assert float(fast(-1.0)) == 1.0
+    assert (float(model.w), int(model.n)) == (3.0, 13)
+
+
+def test_cond_on_a_python_flag_of_the_state():
+    model = Model()
+    model.flag = True
+    fast = jit(lambda x: lax.cond(model.flag, lambda v: v, lambda v: -v, x))
+    assert float(fast(1.0)) == 1.0
+    model.flag = False
+    assert float(fast(1.0)) == -1.0
+
+
+def test_bound_methods_and_jitted_methods_as_bodies():
+    class Counter:
+        def __init__(self):
+            self.w = jnp.float32(1.0)
+
+        def plain(self, carry, x):
+            self.w = self.w + x
+            return carry + self.w, self.w
+
+        @jit
+        def fast(self, carry, x):
+            self.w = self.w + x
+            return carry + self.w, self.w
+
+    for name in ("plain", "fast"):
+        counter = Counter()
+        out, ys = jit(lambda x: lax.scan(getattr(counter, name), 0.0, x))(X)
+        assert ys.tolist() == [1.5, 2.5, 4.5]
+        assert float(out) == 8.5
+        assert float(counter.w) == 4.5
+
+
+def test_list_element_and_global_written_in_a_transform():
+    global LEVEL
+    LEVEL = jnp.float32(1.0)
+    items = [jnp.float32(0.0)]
+    total_ = jnp.float32(0.0)
+
+    def loss(v):
+        global LEVEL
+        nonlocal total_
+        LEVEL = LEVEL + 1
+        items[0] = items[0] + v
+        total_ = total_ + LEVEL
+        return v**2
+
+    fast = jit(lambda x: jax.grad(loss)(x))
+    assert float(fast(3.0)) == 6.0
+    assert float(fast(1.0)) == 2.0
+    assert (float(LEVEL), float(items[0]), float(total_)) == (3.0, 4.0, 5.0)
+
+
+LEVEL = None
+
+
+def test_callback_inside_a_jitted_function_runs_on_the_real_thing():
+    seen = []
+    model = Model()
+
+    def note(x):
+        seen.append((float(x), model.n))
+
+    @jit
+    def f(x):
+        jax.debug.callback(note, x)
+        return x
+
+    f(1.0).block_until_ready()
+    jax.effects_barrier()
+    model.n = 8
+    f(2.0).block_until_ready()
+    jax.effects_barrier()
+    assert seen == [(1.0, 3), (2.0, 8)]
+
+
+def test_custom_derivatives_read_state():
+    model = Model()
+
+    @jax.custom_jvp
+    def f(x):
+        return x * model.w
+
+    @f.defjvp
+    def f_jvp(primals, tangents):
+        return f(primals[0]), tangents[0] * model.w * 10
+
+    fast = jit(lambda x: jax.value_and_grad(f)(x))
+    for w in (2.0, 3.0):
+        model.w = jnp.float32(w)
+        same(fast(1.0), (w, w * 10))
+
+
+def test_associative_scan_reads_state():
+    model = Model()
+    fast = jit(lambda x: lax.associative_scan(lambda a, b: a + b * model.w / model.w, x))
+    same(fast(X), jnp.cumsum(X))
+
+
+def test_transform_of_reading_state_compiles_once():
+    model = Model()
+
+    def compiled_gradient(x):
+        return jax.grad(lambda v: jnp.sum(reads(model, v, True)))(x)
+
+    fast = jit(compiled_gradient)
+    compiled = Compilations("compiled_gradient")
+    for w in range(5):
+        model.w = jnp.float32(w)
+        same(fast(X), 2 * w * X)
+    assert compiled.count == 1
+
+
+def test_inner_trace_caches_of_jax_do_not_make_state_stale():
+    """One function object used as a body in two jitted functions, with the state changed in between."""
+    model = Model()
+    model.scale = 2.0
+
+    def body(carry, v):
+        return carry + v * model.scale, None
+
+    first = jit(lambda x: lax.scan(body, 0.0, x)[0])
+    second = jit(lambda x: lax.scan(body, 0.0, x)[0] + 0)
+    same(first(X), 7.0)
+    model.scale = 3.0
+    same(second(X), 10.5)
+    same(first(X), 10.5)
