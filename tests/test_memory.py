@@ -168,15 +168,23 @@ def test_dropped_classes_are_collected():
             rate = float(i)
 
             def __init__(self):
-                self.w = jnp.ones(2)
+                self.w, self.n = jnp.ones(2), 0
 
             @jit
             def step(self, x):
                 self.w = self.w * x
                 return self.w * type(self).rate
 
+            @jit
+            def count(self):
+                self.n += 1
+                self.last = [self, type(self)]
+
         thing = Dropped()
-        assert thing.step(2.0).tolist() == [2.0 * i] * 2
+        thing.count()
+        assert thing.n == 1
+        if i < 10:
+            assert thing.step(2.0).tolist() == [2.0 * i] * 2
         references.append(weakref.ref(Dropped))
 
     for i in range(100):

@@ -91,7 +91,7 @@ def _restore_cell(target: types.CellType, old: Any) -> None:
 
 def _setitem(target: Any, key: Any, value: Any) -> Undo:
     base = _base(target)
-    if base is dict:
+    if base in (dict, collections.OrderedDict):
         return _set_in_mapping(target, key, value)
     old = base.__getitem__(target, key)
     base.__setitem__(target, key, value)

@@ -8,7 +8,9 @@ sees of each kind of value is decided in ``views/``; this module only keeps the 
 from __future__ import annotations
 
 import inspect
+import random
 import types
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -18,7 +20,7 @@ import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import UnsupportedStateError
+from freshjit.errors import FreshjitWarning, UnsupportedStateError
 from freshjit.state import recipes
 from freshjit.state.active import thread
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
@@ -181,6 +183,9 @@ class Capture:
         changing: frozenset[Any] = frozenset(),
     ) -> None:
         self.changing = changing
+        self.argument_containers: list[Path] = []
+        self._arguments_changed = False
+        self._random: list[tuple[str, Any, Any]] = []
         self.used_numbers: set[Path] = set()
         self.number_views: list[numbers.NumberView] = []
         self.plain_numpy = plain_numpy
@@ -225,11 +230,6 @@ class Capture:
         self.entries[id(original)] = entry
         self.views[id(view)] = entry
         return view
-
-    def rebuilt(self, view: Any, path: Path) -> None:
-        """Note that ``view`` is JAX's copy of what the caller passed at ``path``."""
-        self.views[id(view)] = Entry(None, view, path)
-        self.keep(view)
 
     def alias_view(self, original: Any, view: Any, path: Path) -> None:
         """Note that ``original`` is seen as the view of something else (a wrapper entered)."""
@@ -307,6 +307,29 @@ class Capture:
         self.mutables.append(thing)
         self._saw_numpy |= isinstance(thing, arrays.Source)
 
+    def watch_random(self, generator: Any, label: str) -> None:
+        """Notice if a random generator of NumPy or Python moves during the run."""
+        self._random.append((label, generator, _random_state(generator)))
+
+    def _report_random(self) -> None:
+        for label, generator, before in self._random:
+            if _random_state(generator) != before:
+                name = getattr(self.function, "__name__", "a function")
+                warnings.warn(
+                    f"{label} gave random numbers while {name} was traced: they are constants "
+                    "of the compiled program, the same at every call.\nUse "
+                    "jax.random with a key, or draw outside and pass the numbers as arguments.",
+                    FreshjitWarning,
+                    stacklevel=7,
+                )
+
+    def in_installed_package(self, path: Path) -> bool:
+        """Whether the path is a global of an installed package rather than of the user's code."""
+        for namespace in self.namespaces.values():
+            if namespace.path is path.parent:
+                return "site-packages" in str(namespace.real.get("__file__", ""))
+        return False
+
     def keep(self, thing: Any) -> None:
         """Hold a reference until the capture ends, so that no id is used twice."""
         self._keep.append(thing)
@@ -345,6 +368,8 @@ class Capture:
         finished: dict[str, Any] = {}
 
         def traced(*values: Any) -> list[Any]:
+            self.watch_random(random, "Python's random module")
+            self.watch_random(np.random, "numpy.random")
             self.recorder = _compat.Recorder(self._on_concrete, arrays.to_index)
             thread.capture = self
             try:
@@ -365,6 +390,7 @@ class Capture:
         outer = thread.capture
         try:
             jaxpr = jax.make_jaxpr(traced)(*inputs)
+            self._report_random()
             return self._record(jaxpr, finished)
         finally:
             thread.capture = outer
@@ -386,7 +412,8 @@ class Capture:
                 value = next(traced)
                 for leaf in jax.tree_util.tree_leaves(value):
                     self.recorder.take_over(leaf)
-                objects.adopt_argument(self, value, _value(args, kwargs, argument), argument.path)
+                original = _value(args, kwargs, argument)
+                value = objects.adopt_argument(self, value, original, argument.path)
             else:
                 value = self.view(_value(args, kwargs, argument), argument.path)
             if isinstance(argument.name, int):
@@ -405,6 +432,8 @@ class Capture:
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
         writes += objects.class_writes(self)
+        arguments = set(map(id, self.argument_containers))
+        self._arguments_changed = any(id(w.path) in arguments for w in writes)
         for write in writes:
             if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
                 write.value = builder.build(write.value, write.label, write.where)
@@ -443,7 +472,11 @@ class Capture:
         """Paths of things that must stay different objects: the mutable ones, and the arrays."""
         paths = [s.path for s in self.slots if s.number is None] if self.sees_identity else []
         paths += [o.path for o in self.objects.values() if o.view is o.original]
-        paths += [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
+        containers = [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
+        arguments = set(map(id, self.argument_containers))
+        if all(id(p) in arguments for p in containers) and not self._arguments_changed:
+            return list(dict.fromkeys(paths))  # only arguments, none changed: nobody can tell them apart
+        paths += containers
         return list(dict.fromkeys(paths))
 
     def _on_concrete(self, array: Any) -> None:
@@ -487,6 +520,14 @@ class Capture:
 
 def _value(args: Sequence[Any], kwargs: dict[str, Any], argument: Argument) -> Any:
     return args[argument.name] if isinstance(argument.name, int) else kwargs[argument.name]
+
+
+def _random_state(generator: Any) -> str:
+    if isinstance(generator, np.random.Generator):
+        return str(generator.bit_generator.state)
+    if isinstance(generator, np.random.RandomState) or generator is np.random:
+        return str([np.asarray(part).tolist() for part in generator.get_state()])
+    return str(generator.getstate())
 
 
 def _is_none(value: Any) -> bool:

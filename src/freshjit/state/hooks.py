@@ -12,6 +12,7 @@ A hooked class gets three things, all removed when the last capture that needs t
 
 from __future__ import annotations
 
+import enum
 import threading
 import types
 from collections.abc import Callable
@@ -195,9 +196,11 @@ class _HookedClass:
         self.names = frozenset(namespace)
         is_user_class = not is_library_module(cls.__module__)
         for name, raw in namespace.items():
-            if is_user_class and _is_wrapped(name, raw):
+            if is_user_class and _is_wrapped(cls, name, raw):
                 entry = (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
                 self._install(cls, name, entry, namespace)
+        if isinstance(cls, enum.EnumType):
+            return  # members are constants; only what their methods read is watched
         for name, make in _MAKERS.items():
             self._install(cls, name, make(cls, getattr(cls, name)), namespace)
 
@@ -218,9 +221,11 @@ class _HookedClass:
                 type.__delattr__(cls, name)
 
 
-def _is_wrapped(name: str, raw: Any) -> bool:
+def _is_wrapped(cls: type, name: str, raw: Any) -> bool:
     if name in _LEFT_ALONE:
         return False
+    if isinstance(cls, enum.EnumType):
+        return not name.startswith("_") and isinstance(raw, (*_FUNCTION_LIKE, property))
     if name.startswith("__") and name.endswith("__"):
         return isinstance(raw, _FUNCTION_LIKE)
     return True

@@ -150,7 +150,7 @@ class Builder:
         kind = type(value)
         if isinstance(value, (jax.Array, np.generic, type, types.ModuleType, types.BuiltinFunctionType)):
             return Constant(value)
-        if is_value_like(value):
+        if is_value_like(value) or isinstance(value, (int, float, complex, str, bytes)):
             return Constant(value)
         if isinstance(value, np.ndarray) and kind is np.ndarray:
             return Copy(value.copy())

@@ -7,8 +7,12 @@ is and guarded by identity.
 from __future__ import annotations
 
 import collections
+import contextvars
+import copy
 import enum
 import functools
+import random
+import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -55,6 +59,8 @@ _EXACT: dict[type, View] = {
     _compat.JitFunction: functions.view_plain_jit,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,
+    threading.local: containers.view_thread_local,
+    contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
 }
 
@@ -80,6 +86,10 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, type):
         return objects.view_class(capture, value, path)
     if isinstance(value, enum.Enum):
+        capture.hooks.add(kind)
+        return _opaque(capture, value, path)
+    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+        capture.watch_random(value, str(path))
         return _opaque(capture, value, path)
     if is_value_like(value):
         capture.guard(path, "equal", value)
@@ -95,7 +105,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
         return functions.view_custom_derivative(capture, value, path)
     if isinstance(value, (Iterator, types.CoroutineType)) and not can_hook(kind):
-        return _refuse_iterator(value, path)
+        return _refuse_iterator(capture, value, path)
     special = ecosystem.special_view(kind)
     if special is not None:
         return special(capture, value, path)
@@ -116,7 +126,10 @@ def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
     return value
 
 
-def _refuse_iterator(value: Any, path: Path) -> Any:
+def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
+    if capture.in_installed_package(path):
+        # A library's own counter (of frames, of names): it has no bearing on what is computed.
+        return capture.remember(value, copy.copy(value), path)
     where = user_line()
     raise UnsupportedStateError(
         f"{path} is a {type(value).__name__}{f' (read at {where})' if where else ''}: it moves when it is "

@@ -35,7 +35,14 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
     if type(value) is not np.ndarray or value.dtype.kind not in "biufc":
         # Object, string and record arrays cannot be inputs; nor do we know what a subclass means.
         capture.guard(path, "type", type(value))
-        capture.guard(path, "content", value.copy())
+        if isinstance(value, np.ma.MaskedArray):
+            capture.guard(path.attr("data"), "content", np.array(value.data))
+            capture.guard(path.attr("mask"), "content", np.array(value.mask))
+        else:
+            capture.guard(path, "content", np.array(value))
+        for name, item in getattr(value, "__dict__", {}).items():
+            if not name.startswith("_"):
+                capture.view(item, path.attr(name))
         return capture.remember(value, value.copy(), path)
     if capture.plain_numpy:
         capture.guard(path, "content", value.copy())
@@ -195,7 +202,7 @@ def _plain(value: Any) -> Any:
 def to_jax(value: Any) -> Any:
     """The same with every view replaced by its tracer."""
     kind = type(value)
-    if kind in _STAND_INS:
+    if kind in STAND_INS:
         return value.__jax_array__()
     if kind in (list, tuple):
         new = [to_jax(v) for v in value]
@@ -399,7 +406,7 @@ class NumpyView:
         return self.numbers().__reduce_ex__(protocol)
 
 
-_STAND_INS = (NumpyView, NumberView)
+STAND_INS = (NumpyView, NumberView)
 
 
 def _contains_jax(key: Any) -> bool:

@@ -8,6 +8,7 @@ commit, in place: aliases stay aliases.
 from __future__ import annotations
 
 import collections
+import threading
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -259,6 +260,18 @@ def view_namespace(capture: Capture, value: types.SimpleNamespace, path: Path) -
     return view
 
 
+def view_thread_local(capture: Capture, value: Any, path: Path) -> Any:
+    """A plain ``threading.local``: the attributes that this thread has set."""
+    capture.guard(path, "type", threading.local)
+    view = threading.local()
+    capture.remember(value, view, path)
+    capture.guard(path.to("dict"), "keys", tuple(value.__dict__))
+    for name, item in list(value.__dict__.items()):
+        view.__dict__[name] = capture.view(item, path.attr(name))
+    capture.mutable(MappingCopy(view.__dict__, path, ("setdict", "delattr")))
+    return view
+
+
 def view_mapping_proxy(capture: Capture, value: types.MappingProxyType[Any, Any], path: Path) -> Any:
     capture.guard(path, "type", types.MappingProxyType)
     capture.guard(path, "keys", tuple(value))
@@ -308,7 +321,6 @@ def _copy_attributes_of_tuple(value: Any, view: Any) -> None:
 
 def watch_argument(capture: Capture, value: Any, path: Path) -> None:
     """Watch a container among the traced arguments (JAX has rebuilt it: it is the view already)."""
-    capture.rebuilt(value, path)
     if type(value) is list:
         capture.mutable(SequenceCopy(value, path))
     else:

@@ -1,10 +1,16 @@
-"""Objects of other libraries that hold facts about JAX's traces, which a capture must answer itself."""
+"""Things of libraries that need a view of their own: traces in flax, the environment, imports."""
 
 from __future__ import annotations
 
+import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
+from freshjit.errors import UnsupportedStateError
+from freshjit.state.active import thread
+from freshjit.state.guards import user_line
 from freshjit.state.path import Path
+from freshjit.state.views.modules import imported, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -24,3 +30,62 @@ def _trace_state(capture: Capture, value: Any, path: Path) -> Any:
 
 
 _SPECIAL = {("flax.nnx.tracers", "TraceState"): _trace_state}
+
+
+class _Environment(dict[str, str]):
+    """``os.environ`` as traced code sees it: every variable that is asked for is read, now and later."""
+
+    def _read(self, name: str) -> Any:
+        capture = thread.capture
+        if capture is None:
+            return os.environ.get(name)
+        getter = Path.constant(os.environ, "os.environ").attr("get")
+        return capture.view(os.environ.get(name), getter.to("call", (name,), f"os.environ[{name!r}]"))
+
+    def __getitem__(self, name: str) -> str:
+        value = self._read(name)
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        value = self._read(name)
+        return default if value is None else value
+
+    def __contains__(self, name: object) -> bool:
+        return self._read(str(name)) is not None
+
+    def __setitem__(self, name: str, value: str) -> None:
+        raise UnsupportedStateError(
+            f"os.environ[{name!r}] is set inside a jitted function (at {user_line()}); that would happen "
+            "once, while tracing.\nSet it outside."
+        )
+
+    def __iter__(self) -> Any:
+        return iter(dict(os.environ))
+
+    def __len__(self) -> int:
+        return len(os.environ)
+
+
+_environment = _Environment()
+replace_in_captures(os.environ, _environment)
+replace_in_captures(os.getenv, _environment.get)
+
+
+def _view_environment(capture: Capture, value: Any, path: Path) -> Any:
+    capture.guard(path, "is", value)
+    return capture.remember(value, _environment, path)
+
+
+def _import_module(name: str, package: str | None = None) -> Any:
+    capture = thread.capture
+    if capture is None:
+        return importlib.import_module(name, package)
+    with capture.paused():
+        module = importlib.import_module(name, package)
+    return capture.view(module, imported(module))
+
+
+replace_in_captures(importlib.import_module, _import_module)
+_SPECIAL["os", "_Environ"] = _view_environment

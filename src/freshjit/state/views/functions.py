@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
@@ -352,7 +353,35 @@ def view_memoised(capture: Capture, function: Any, path: Path) -> Any:
 def _real_argument(capture: Capture, value: Any) -> Any:
     if is_plain(value) or isinstance(value, type):
         return value
-    return GAP
+    entry = capture.original_of(value)
+    if entry is None or not capture.objects.get(id(value)):
+        return GAP
+    capture.guard(entry.path, "is", entry.original)  # the cache goes by this very object
+    return entry.original
+
+
+def view_context_variable(capture: Capture, variable: Any, path: Path) -> Any:
+    """A ``contextvars.ContextVar``: getting its value is a read."""
+    return capture.remember(variable, _ContextVariableView(capture, variable, path), path)
+
+
+class _ContextVariableView:
+    def __init__(self, capture: Capture, variable: Any, path: Path) -> None:
+        capture.guard(path, "is", variable)
+        self._capture, self._variable, self._path = capture, variable, path
+        self.name = variable.name
+
+    def get(self, *default: Any) -> Any:
+        value = self._variable.get(*default)
+        if any(value is d for d in default) and not is_plain(value):
+            return value
+        return self._capture.view(value, self._path.attr("get").to("call", default))
+
+    def set(self, value: Any) -> Any:
+        raise UnsupportedStateError(
+            f"the context variable {self._path} is set inside a jitted function (at {user_line()}); the "
+            "change would last only while tracing.\nSet it outside, around the call."
+        )
 
 
 def _view_singledispatch(capture: Capture, function: Any, path: Path) -> Any:

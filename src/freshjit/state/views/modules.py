@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import functools
-import math
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -266,7 +265,7 @@ def library_value(value: Any) -> Any:
     if known is not None:
         return known[1]
     if isinstance(value, types.ModuleType):
-        watched = value is math or value.__name__.partition(".")[0] == "jax"
+        watched = value.__name__.partition(".")[0] in ("jax", "math", "os", "importlib")
         view: Any = LibraryModule(value) if watched else value
     elif isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
         view = math_function(value)
@@ -327,6 +326,39 @@ class _ObjectType:
 
     def __or__(self, other: Any) -> Any:
         return object | other
+
+
+class _TypeType:
+    """Stands for ``type`` in cloned functions: ``type(x)`` of a stand-in is that of the real thing."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in arrays.STAND_INS:
+            return args[0].__class__
+        return type(*args, **kwargs)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, type)
+
+    def __subclasscheck__(self, cls: Any) -> bool:
+        return issubclass(cls, type)
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (type,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(type, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return type[item]
+
+    def __eq__(self, other: object) -> bool:
+        return other is type or other is self
+
+    def __hash__(self) -> int:
+        return hash(type)
+
+    def __or__(self, other: Any) -> Any:
+        return type | other
 
 
 def _default_getattribute(instance: Any, name: str) -> Any:
@@ -391,7 +423,7 @@ class _Super(super):  # pyright: ignore
 _sys_modules = Path.constant(sys.modules, "sys.modules")
 
 
-def _imported(module: types.ModuleType) -> Path:
+def imported(module: types.ModuleType) -> Path:
     """Where an import statement finds a module."""
     name = module.__name__
     if sys.modules.get(name) is module:
@@ -404,6 +436,7 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
     names = dict(vars(builtins))
     names["object"] = _ObjectType()
     names["super"] = _Super
+    names["type"] = _TypeType()
 
     def import_(
         name: str,
@@ -414,7 +447,7 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
     ) -> Any:
         with capture.paused():
             module = builtins.__import__(name, globals, locals, fromlist, level)
-        return capture.view(module, _imported(module))
+        return capture.view(module, imported(module))
 
     names["__import__"] = import_
     return names

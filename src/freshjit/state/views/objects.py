@@ -8,6 +8,7 @@ The class hooks send attribute access here. What was read or written stands in t
 from __future__ import annotations
 
 import functools
+import threading
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
 
 _MISSING: Any = GAP
+_thread_local: Any = threading.local
 
 
 class ObjectState:
@@ -47,6 +49,7 @@ class ObjectState:
         "path",
         "plain_access",
         "real",
+        "shares_dict",
         "slots",
         "slots_initial",
         "snapshot_of_real",
@@ -63,6 +66,7 @@ class ObjectState:
         self.deleted: set[str] = set()
         self.complete = False
         self.where: dict[str, SourceLine | None] = {}
+        self.shares_dict = False
         self.real: dict[str, Any] | None = _instance_dict(original)
         self.snapshot_of_real = None if self.real is None else dict(self.real)
         cls = type(original)
@@ -79,6 +83,8 @@ class ObjectState:
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
+        if self.shares_dict:
+            return
         adopt_all(self)
         cls = type(self.view)
         simple = _entry(cls, "__setattr__") is object.__setattr__
@@ -154,7 +160,11 @@ def _replace(target: dict[str, Any], old: dict[str, Any], keep: dict[str, Any]) 
 
 def _instance_dict(value: Any) -> dict[str, Any] | None:
     try:
-        namespace = object.__getattribute__(value, "__dict__")
+        # A thread-local has a dictionary for each thread, which only its own base class hands out.
+        access = (
+            _thread_local.__getattribute__ if isinstance(value, _thread_local) else object.__getattribute__
+        )
+        namespace = access(value, "__dict__")
     except AttributeError:
         return None
     return namespace if isinstance(namespace, dict) else None
@@ -233,6 +243,11 @@ def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
     """Make the capture know an object: from now on its attributes are read and written through it."""
     capture.remember(original, view, path)
     state = ObjectState(original, view, path)
+    for other in capture.objects.values():
+        if state.real is not None and other.real is state.real:  # self.__dict__ = shared
+            capture.guard(path.to("dict"), "alias", other.path.to("dict"))
+            state.attrs, state.initial, state.deleted = other.attrs, other.initial, other.deleted
+            state.shares_dict = True
     capture.hooks.add(type(view))
     capture.objects[id(view)] = state
     capture.mutable(state)
@@ -242,40 +257,48 @@ def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
 def view_class(capture: Capture, value: type, path: Path) -> Any:
     capture.guard(path, "is", value)
     capture.remember(value, value, path)
-    if not isinstance(value, _EnumMeta):
-        capture.hooks.add(value)
-        capture.hooks.add(type(value))  # a metaclass of the user's has attributes and methods too
+    capture.hooks.add(value)
+    capture.hooks.add(type(value))  # a metaclass of the user's has attributes and methods too
     return value
 
 
-_EnumMeta = type(__import__("enum").Enum)
-
-
-def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
+def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) -> Any:
     """Make the capture know an argument that JAX has flattened and rebuilt with tracers.
 
     Containers are watched, so that changes made to them reach the caller's. Registered pytree nodes
     may have lost attributes that are no leaves: those are read from the caller's object.
+
+    Returns what traced code is to hold: the same object for everything that is one object outside.
     """
     from freshjit.state.views import containers
 
     kind = type(rebuilt)
     if kind in (list, dict):
-        containers.watch_argument(capture, rebuilt, path)
-        pairs = enumerate(rebuilt) if kind is list else rebuilt.items()
+        known = capture.entries.get(id(original))
+        if known is not None:
+            capture.guard(path, "alias", known.path)
+            return known.view
+        capture.remember(original, rebuilt, path)
+        capture.argument_containers.append(path)
+        pairs = enumerate(rebuilt) if kind is list else list(rebuilt.items())
         for key, item in pairs:
-            adopt_argument(capture, item, original[key], path.item(key))
-    elif isinstance(rebuilt, tuple):
-        for i, item in enumerate(tuple.__iter__(rebuilt)):
-            adopt_argument(capture, item, original[i], path.item(i))
+            rebuilt[key] = adopt_argument(capture, item, original[key], path.item(key))
+        containers.watch_argument(capture, rebuilt, path)
+    elif isinstance(rebuilt, tuple) and type(original) is kind:
+        pairs = zip(tuple.__iter__(rebuilt), tuple.__iter__(original), strict=True)
+        items = [adopt_argument(capture, item, was, path.item(i)) for i, (item, was) in enumerate(pairs)]
+        if any(a is not b for a, b in zip(items, tuple.__iter__(rebuilt), strict=True)):
+            return tuple.__new__(kind, items)
     elif rebuilt is not original and hooks.can_hook(kind) and type(original) is kind:
+        known = capture.entries.get(id(original))
+        if known is not None:
+            capture.guard(path, "alias", known.path)
+            return known.view
         _adopt_node(capture, rebuilt, original, path)
+    return rebuilt
 
 
 def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
-    if id(original) in capture.entries:
-        capture.guard(path, "alias", capture.entries[id(original)].path)
-        return
     capture.guard(path, "type", type(original))
     capture.remember(original, rebuilt, path)
     state = ObjectState(original, rebuilt, path)
@@ -455,7 +478,8 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
-    if isinstance(instance, type) and name not in _ACCESS and not is_data_descriptor(raw):
+    implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
+    if isinstance(instance, type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
         capture.guard(class_path(capture, instance, None), "classless", name)
     path = _entry_path(capture, owner, name, raw, instance, cls)
@@ -484,9 +508,6 @@ def read_class_entry(
     if get is None or isinstance(view, (types.FunctionType, types.MethodType)):
         return view
     return get(view, instance, cls)
-
-
-_ACCESS = ("__getattribute__", "__getattr__", "__setattr__", "__delattr__")
 
 
 def _bind_inner(capture: Capture, raw: Any, path: Path, bound: Any, cls: type | None) -> Any:

@@ -20,9 +20,9 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.path import Path
 from freshjit.state.views import arrays
+from freshjit.state.views.apart import Change, Changes, run_apart
 from freshjit.state.views.modules import Namespace, replace_in_captures
 from freshjit.state.views.numbers import plain_number
-from freshjit.state.views.threading import Change, Changes, run_apart
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
