@@ -81,32 +81,29 @@ def _nothing() -> None:
 class KeysCheck:
     """Whether a dict has given keys in a given order, by type and value or by identity."""
 
-    __slots__ = ("_keys",)
+    __slots__ = ("_same",)
 
     def __init__(self, keys: tuple[Any, ...]) -> None:
-        self._keys = [k if _by_value(k) else _weakly(k) for k in keys]
+        self._same = [_key_check(k) for k in keys]
 
     def __call__(self, mapping: Any) -> bool:
-        if len(mapping) != len(self._keys):
+        if len(mapping) != len(self._same):
             return False
-        for key, wanted in zip(mapping, self._keys, strict=True):
-            if isinstance(wanted, weakref.ref):
-                if wanted() is not key:
-                    return False
-            elif not same_value(key, wanted):
-                return False
-        return True
+        return all(same(key) for same, key in zip(self._same, mapping, strict=True))
 
 
 def _by_value(key: Any) -> bool:
     return is_plain(key) or (type(key) is tuple and all(map(_by_value, key)))
 
 
-def _weakly(key: Any) -> Any:
+def _key_check(wanted: Any) -> Callable[[Any], bool]:
+    if _by_value(wanted):
+        return lambda key: same_value(key, wanted)
     try:
-        return weakref.ref(key)
+        reference = weakref.ref(wanted)
     except TypeError:
-        return key
+        return lambda key: key is wanted
+    return lambda key: reference() is key
 
 
 def is_empty(cell: Any) -> bool:

@@ -181,6 +181,12 @@ def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> 
     return lambda: target.__setitem__(..., old)
 
 
+def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Undo:
+    old = list(target)
+    target[:] = type(target)(target.typecode, value) if hasattr(target, "typecode") else bytearray(value)
+    return lambda: _fill_buffer(target, _, old)
+
+
 def _fill_item(target: np.ndarray[Any, Any], _: Any, value: tuple[Any, Any]) -> Undo:
     old = target.copy()
     key, new = value
@@ -222,6 +228,7 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Undo]] = {
     "replacedict": _replace_dict,
     "replaceset": _replace_set,
     "fill": _fill,
+    "fillbuffer": _fill_buffer,
     "fillitem": _fill_item,
     "setclass": _setclass,
     "delclass": _delclass,

@@ -349,6 +349,8 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             return f"{value}.aval is not {known} and other_aval({value}, {known})"
         case "content":
             return f"not {writer.bind(checks.ContentCheck(wanted), 'content')}({value})"
+        case "buffer":
+            return f"bytes({value}) != {writer.bind(wanted, 'k')}"
         case "len":
             return f"len({value}) != {wanted}"
         case "keys":

@@ -21,6 +21,7 @@ Kind = Literal[
     "equal",  # a value of a library's own immutable kind (dtype, sharding…): same type, equal
     "code",  # a function: its code object
     "aval",  # an array that is an input: shape, dtype, weak type, sharding of its type
+    "buffer",  # a bytearray or array.array: its bytes
     "content",  # an array whose value the traced code needed: (dtype, shape, bytes)
     "len",  # number of elements
     "keys",  # the keys of a dict, in order

@@ -199,10 +199,8 @@ class _HookedClass:
             if is_user_class and _is_wrapped(cls, name, raw):
                 entry = (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
                 self._install(cls, name, entry, namespace)
-        if isinstance(cls, enum.EnumType):
-            return  # members are constants; only what their methods read is watched
         for name, make in _MAKERS.items():
-            self._install(cls, name, make(cls, getattr(cls, name)), namespace)
+            self._install(cls, name, make(cls, class_entry(cls, name)), namespace)
 
     def _install(self, cls: type, name: str, entry: Any, namespace: dict[str, Any]) -> None:
         if name in namespace:

@@ -40,7 +40,7 @@ def is_library_function(function: types.FunctionType) -> bool:
     return is_library_module(function.__globals__.get("__name__"))
 
 
-_UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "weakref", "threading", "re"))
+_UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "re"))
 
 
 def is_library_class(cls: type) -> bool:

@@ -28,6 +28,7 @@ Step = Literal[
     "globals",  # the global namespace of a function
     "builtin",  # a name found among Python's builtins
     "call",  # p(*key): reading goes through a call (a weak reference, a memoised function)
+    "callwith",  # the same with keyword arguments: the key is (args, named)
     "constant",  # an object that is known by itself, such as a class met without a path to it
 ]
 
@@ -102,6 +103,9 @@ class Path:
                 return f"{base}({', '.join(map(repr, key))})"
             case "dict":
                 return f"vars({base})"
+            case "callwith":
+                named = (f"{name}={value!r}" for name, value in key[1])
+                return f"{base}({', '.join([*map(repr, key[0]), *named])})"
             case "globals":
                 return f"globals of {base}"
             case _:
@@ -147,6 +151,9 @@ class Path:
                 return f"builtins[{key!r}]"
             case "call":
                 return f"{parent}({', '.join(map(constant, key))})"
+            case "callwith":
+                named = (f"{name}={constant(value)}" for name, value in key[1])
+                return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
                 return constant(key)
 

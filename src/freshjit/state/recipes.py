@@ -22,6 +22,7 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
+from freshjit.state.views import ecosystem
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
@@ -159,6 +160,9 @@ class Builder:
             if all(isinstance(part, Constant) for _, part in parts):
                 return Constant(value)
             return Make("tuple" if isinstance(value, tuple) else "frozenset", kind, parts)
+        maker = ecosystem.maker(value)
+        if maker is not None:
+            return Make("reduced", Constant(maker), [("call", [])])
         make = Make("", kind, [])
         self._made[id(value)] = (value, make)
         self._capture.keep(value)

@@ -6,6 +6,7 @@ is and guarded by identity.
 
 from __future__ import annotations
 
+import array
 import collections
 import contextvars
 import copy
@@ -59,6 +60,8 @@ _EXACT: dict[type, View] = {
     _compat.JitFunction: functions.view_plain_jit,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,
+    bytearray: containers.view_buffer,
+    array.array: containers.view_buffer,
     threading.local: containers.view_thread_local,
     contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
@@ -86,8 +89,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, type):
         return objects.view_class(capture, value, path)
     if isinstance(value, enum.Enum):
-        capture.hooks.add(kind)
-        return _opaque(capture, value, path)
+        capture.guard(path, "is", value)
+        return objects.adopt_object(capture, value, value, path)
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
         capture.watch_random(value, str(path))
         return _opaque(capture, value, path)
@@ -100,6 +103,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return containers.view_subclass(capture, value, path)
     if isinstance(value, (int, float, complex, str, bytes)):
         return _subclass_of_plain(capture, value, path)
+    if isinstance(value, weakref.ref):
+        return functions.view_weakref(capture, value, path)
     if isinstance(value, np.ndarray):
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):

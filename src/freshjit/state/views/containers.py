@@ -8,8 +8,10 @@ commit, in place: aliases stay aliases.
 from __future__ import annotations
 
 import collections
+import copy
 import threading
 import types
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -91,10 +93,10 @@ class MappingCopy:
             return
         for key in self.initial:
             if key not in now:
-                yield Write(self.path, self.delete_action, key, None)
+                yield Write(self.path, self.delete_action, _real_key(capture, key), None)
         for key, value in now.items():
             if self.initial.get(key, GAP) is not value:
-                yield Write(self.path, self.set_action, key, value)
+                yield Write(self.path, self.set_action, _real_key(capture, key), value)
 
     def start(self) -> Any:
         return self.initial
@@ -156,6 +158,11 @@ class SetCopy:
 
     def label(self, key: Any) -> str:
         return str(self.path)
+
+
+def _real_key(capture: Capture, key: Any) -> Any:
+    entry = None if is_plain(key) else capture.original_of(key)
+    return key if entry is None else entry.original
 
 
 def _pairs(mapping: dict[Any, Any]) -> Any:
@@ -226,10 +233,10 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
 
 
 def _view_key(capture: Capture, key: Any, path: Path, index: int) -> Any:
-    """Keys are taken as they are, except that functions are seen as clones everywhere."""
-    if isinstance(key, types.FunctionType):
-        return capture.view(key, path.to("nth", index))
-    return key
+    """Plain keys are taken as they are; a function among them must be the clone it is elsewhere."""
+    if is_plain(key) or isinstance(key, (type, weakref.ref)):
+        return key
+    return capture.view(key, path.to("nth", index))
 
 
 def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> Any:
@@ -257,6 +264,50 @@ def view_namespace(capture: Capture, value: types.SimpleNamespace, path: Path) -
     for name, item in list(contents.items()):
         view.__dict__[name] = capture.view(item, path.attr(name))
     capture.mutable(MappingCopy(view.__dict__, path, ("setattr", "delattr")))
+    return view
+
+
+class BufferCopy:
+    """A bytearray or array.array."""
+
+    def __init__(self, view: Any, path: Path) -> None:
+        self.view, self.path = view, path
+        self.initial = list(view)
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        if list(self.view) != self.initial:
+            yield Write(self.path, "fillbuffer", None, list(self.view))
+
+    def start(self) -> Any:
+        return self.initial
+
+    def snapshot(self) -> Any:
+        return list(self.view)
+
+    def restore(self, snapshot: Any) -> None:
+        del self.view[:]
+        self.view.extend(snapshot)
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return {} if list(self.view) == snapshot else {"all": list(self.view)}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for value in changes.values():
+            self.restore(value)
+
+    def label(self, key: Any) -> str:
+        return str(self.path)
+
+
+def view_buffer(capture: Capture, value: Any, path: Path) -> Any:
+    """Numbers in a mutable buffer of Python's: a copy, guarded by its bytes."""
+    capture.guard(path, "type", type(value))
+    capture.guard(path, "buffer", bytes(value))
+    view = copy.copy(value)
+    capture.remember(value, view, path)
+    capture.mutable(BufferCopy(view, path))
     return view
 
 

@@ -6,6 +6,8 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from jax.extend.core import get_opaque_trace_state
+
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
@@ -89,3 +91,18 @@ def _import_module(name: str, package: str | None = None) -> Any:
 
 replace_in_captures(importlib.import_module, _import_module)
 _SPECIAL["os", "_Environ"] = _view_environment
+
+
+def _current_trace_state() -> Any:
+    return get_opaque_trace_state(convention="nnx")
+
+
+_TRACE_STATE: type = type(_current_trace_state())
+_SPECIAL[_TRACE_STATE.__module__, _TRACE_STATE.__qualname__] = lambda capture, value, path: capture.remember(
+    value, _current_trace_state(), path
+)
+
+
+def maker(value: Any) -> Any:
+    """A function that makes such a value anew at the commit, for values that belong to a trace; or None."""
+    return _current_trace_state if type(value) is _TRACE_STATE else None

@@ -23,6 +23,7 @@ from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views import modules, transforms
+from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -337,10 +338,13 @@ def view_memoised(capture: Capture, function: Any, path: Path) -> Any:
     @functools.wraps(function.__wrapped__)
     def memoised(*args: Any, **kwargs: Any) -> Any:
         originals = [_real_argument(capture, a) for a in args]
-        if not kwargs and GAP not in originals:
+        named = {name: _real_argument(capture, a) for name, a in kwargs.items()}
+        if not any(value is GAP for value in (*originals, *named.values())):
             with capture.paused(), jax.ensure_compile_time_eval():
-                value = function(*originals)
-            return capture.view(value, path.to("call", tuple(originals)))
+                value = function(*originals, **named)
+            if not named:
+                return capture.view(value, path.to("call", tuple(originals)))
+            return capture.view(value, path.to("callwith", (tuple(originals), tuple(named.items()))))
         key = (args, tuple(kwargs.items()))
         if key not in memo:
             body = capture.view(function.__wrapped__, path.attr("__wrapped__"))
@@ -351,6 +355,7 @@ def view_memoised(capture: Capture, function: Any, path: Path) -> Any:
 
 
 def _real_argument(capture: Capture, value: Any) -> Any:
+    value = plain_number(value)
     if is_plain(value) or isinstance(value, type):
         return value
     entry = capture.original_of(value)

@@ -431,6 +431,23 @@ def imported(module: types.ModuleType) -> Path:
     return Path.constant(module, name)
 
 
+def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
+    """``eval`` and ``exec``: names in such code are looked up in a plain dict, so put them there first."""
+
+    def evaluate(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if globals is None:
+            globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+        if not isinstance(globals, Namespace):
+            return run(source, globals, locals, **kwargs)
+        mode = "eval" if run is builtins.eval else "exec"
+        code = source if isinstance(source, types.CodeType) else compile(source, "<string>", mode)
+        found = {name: globals[name] for name in code.co_names if name in globals}
+        return run(code, {"__builtins__": globals["__builtins__"], **found}, locals, **kwargs)
+
+    return evaluate
+
+
 def builtins_for(capture: Capture) -> dict[str, Any]:
     """Python's builtins as cloned functions see them."""
     names = dict(vars(builtins))
@@ -450,4 +467,6 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
         return capture.view(module, imported(module))
 
     names["__import__"] = import_
+    names["eval"] = _evaluator(builtins.eval)
+    names["exec"] = _evaluator(builtins.exec)
     return names
