@@ -7,6 +7,8 @@ pass through unchanged.
 
 from __future__ import annotations
 
+import warnings
+
 __all__ = [
     "CapturedNumpyWriteError",
     "FreshjitError",
@@ -38,6 +40,14 @@ class LeakedWriteError(FreshjitError, RuntimeError):
 
 class StaleCompiledError(FreshjitError, RuntimeError):
     """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
+
+
+def warn(message: str, file: str | None, line: int | None) -> None:
+    """Give a ``FreshjitWarning`` as from a line of the user's (from here, if none is known)."""
+    if file is None or line is None:
+        warnings.warn(message, FreshjitWarning, stacklevel=3)
+    else:
+        warnings.warn_explicit(message, FreshjitWarning, file, line)
 
 
 class FreshjitWarning(UserWarning):

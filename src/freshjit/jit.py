@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
@@ -47,11 +48,6 @@ class _Options:
         donate_argnames: str | Iterable[str] | None,
         others: dict[str, Any],
     ) -> None:
-        self.parameters = _parameters(function)
-        self.in_shardings, self.out_shardings = in_shardings, out_shardings
-        self.static = self._resolve(static_argnums, static_argnames, "static")
-        self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
-        self.others = others
         self.given = {
             "in_shardings": in_shardings,
             "out_shardings": out_shardings,
@@ -61,6 +57,12 @@ class _Options:
             "donate_argnames": donate_argnames,
             **others,
         }
+        jax.jit(function, **self.given)  # raises JAX's own errors about the parameters
+        self.parameters = _parameters(function)
+        self.in_shardings, self.out_shardings = in_shardings, out_shardings
+        self.static = self._resolve(static_argnums, static_argnames, "static")
+        self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
+        self.others = others
         self.key: Hashable = (
             self.static,
             self.donate,
@@ -299,6 +301,11 @@ class FreshJit(Generic[P, R]):
         return f"<freshjit.jit of {self._function!r}>"
 
     def __reduce__(self) -> Any:
+        home: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            home = getattr(home, name, None)
+        if home is self:
+            return self.__qualname__  # pickled by name, like any function of a module
         return _again, (self._function, self._options.given)
 
     def __copy__(self) -> FreshJit[P, R]:

@@ -293,7 +293,7 @@ def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
     seen: set[int] = set()
     while todo:
         item = todo.pop()
-        if isinstance(item, recipes.Reference):
+        if isinstance(item, (recipes.Reference, recipes.Slice)):
             paths.append(item.path)
         elif isinstance(item, recipes.Host):
             numbers.append(item.expression)
@@ -335,7 +335,7 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             return _value_condition(writer, value, wanted)
         case "equal":
             known = writer.bind(wanted, "k")
-            return f"{value} is not {known} and (type({value}) is not type({known}) or {value} != {known})"
+            return f"{value} is not {known} and not same_value({value}, {known})"
         case "code":
             return f"{value}.__code__ is not {writer.constant(wanted)}"
         case "aval":
@@ -416,6 +416,8 @@ class _Maker:
                 return writer.constant(value)
             case recipes.Host(expression):
                 return writer.number(expression)
+            case recipes.Slice(path, steps):
+                return writer.read(path) + "".join(f"[{writer.constant(step)}]" for step in steps)
             case recipes.Copy(array):
                 return f"{writer.bind(array, 'k')}.copy()"
             case recipes.Shared(make):

@@ -82,7 +82,6 @@ class Program:
 
     def _pure(self, name: str) -> Any:
         """The user's function as a pure one: slots and traced arguments in, outputs and writes out."""
-        jaxpr = self.record.jaxpr
         position = {id(slot): i for i, slot in enumerate(self.record.slots)}
         constants = [
             (position[id(c)], None) if isinstance(c, Slot) else (None, c) for c in self.record.constants
@@ -95,17 +94,27 @@ class Program:
             if _compat.jit_is_disabled():
                 raise Disabled
             leaves, tree = jax.tree_util.tree_flatten(traced)
+            if not any(isinstance(value, _compat.Tracer) for value in (*leaves, *slots)) and (
+                leaves or slots
+            ):
+                # jax_debug_nans runs the function again without compiling it, to find the operation.
+                return self._evaluate(slots, leaves, constants)
             found = (tree, tuple(leaf.aval for leaf in leaves), tuple(s.aval for s in slots))
             now = _compat.trace_context()
             if structure is None:
                 structure, context = found, now
             elif structure != found or context != now:
                 raise Retrace
-            values = [const if place is None else slots[place] for place, const in constants]
-            return tuple(_compat.eval_jaxpr(jaxpr, *values, *leaves))
+            return self._evaluate(slots, leaves, constants)
 
         pure.__name__ = pure.__qualname__ = name
         return pure
+
+    def _evaluate(
+        self, slots: Sequence[Any], leaves: Sequence[Any], constants: Sequence[tuple[int | None, Any]]
+    ) -> tuple[Any, ...]:
+        values = [const if place is None else slots[place] for place, const in constants]
+        return tuple(_compat.eval_jaxpr(self.record.jaxpr, *values, *leaves))
 
     def changed_numbers(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Guard]:
         """The guards on Python numbers that have another value of the same type now."""

@@ -8,16 +8,15 @@ configuration), programs are looked up by the signature of the traced arguments 
 from __future__ import annotations
 
 import threading
-import warnings
 import weakref
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from freshjit.errors import FreshjitWarning
+from freshjit.errors import warn
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
-from freshjit.state.guards import Guard
+from freshjit.state.guards import Guard, user_line
 
 __all__ = ["Store", "store_for"]
 
@@ -71,12 +70,10 @@ class Store:
         for label, count in counts.items():
             if count >= STORM and label not in self._warned_about:
                 self._warned_about.add(label)
-                warnings.warn(
+                _warn(
                     f"{self.name} has been compiled {count} times for different values of {label}: its value "
                     "is needed while tracing (as a shape, an index, a key, in a format or by NumPy).\nMake "
-                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
-                    FreshjitWarning,
-                    stacklevel=5,
+                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few."
                 )
 
     def give_up(self, trails: Iterable[Any]) -> None:
@@ -125,12 +122,10 @@ class Store:
                 programs = programs[:MAX_PROGRAMS]
                 if not self._warned:
                     self._warned = True
-                    warnings.warn(
+                    _warn(
                         f"{self.name} has been compiled for more than {MAX_PROGRAMS} different states; the "
                         "programs used least recently are dropped. State that changes at every call should "
-                        "be an array (jnp.asarray) rather than a Python value.",
-                        FreshjitWarning,
-                        stacklevel=4,
+                        "be an array (jnp.asarray) rather than a Python value."
                     )
             self.programs = programs
             if self._by_signature is not None:
@@ -163,6 +158,12 @@ class Store:
 
 
 _MISS = Miss(None)
+
+
+def _warn(message: str) -> None:
+    line = user_line()
+    warn(message, None if line is None else line.file, None if line is None else line.line)
+
 
 _lock = threading.RLock()
 _stores: OrderedDict[Any, tuple[list[weakref.ref[Any]], Store]] = OrderedDict()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import random
 import types
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import FreshjitWarning, UnsupportedStateError
+from freshjit.errors import UnsupportedStateError, warn
 from freshjit.state import recipes
 from freshjit.state.active import thread
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
@@ -315,12 +314,13 @@ class Capture:
         for label, generator, before in self._random:
             if _random_state(generator) != before:
                 name = getattr(self.function, "__name__", "a function")
-                warnings.warn(
+                line = user_line()
+                warn(
                     f"{label} gave random numbers while {name} was traced: they are constants "
                     "of the compiled program, the same at every call.\nUse "
                     "jax.random with a key, or draw outside and pass the numbers as arguments.",
-                    FreshjitWarning,
-                    stacklevel=7,
+                    None if line is None else line.file,
+                    None if line is None else line.line,
                 )
 
     def in_installed_package(self, path: Path) -> bool:

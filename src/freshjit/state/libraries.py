@@ -40,7 +40,7 @@ def is_library_function(function: types.FunctionType) -> bool:
     return is_library_module(function.__globals__.get("__name__"))
 
 
-_UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "re"))
+_UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "re", "threading"))
 
 
 def is_library_class(cls: type) -> bool:

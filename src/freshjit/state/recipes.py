@@ -23,12 +23,13 @@ from freshjit.state.guards import SourceLine
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
+from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared"]
+__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,14 @@ class Host:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Slice:
+    """A basic slice of the NumPy array at a path: it shares the array's memory."""
+
+    path: Path
+    steps: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Copy:
     """A fresh copy of a concrete NumPy array."""
 
@@ -88,7 +97,7 @@ class Shared:
     make: Make
 
 
-Recipe = Output | Reference | Constant | Host | Copy | Make | Shared
+Recipe = Output | Reference | Constant | Host | Slice | Copy | Make | Shared
 
 
 class Builder:
@@ -107,6 +116,9 @@ class Builder:
             return Constant(value)
         if type(value) is NumberView:
             return Host(value)
+        if type(value) is NumpyView:
+            path, steps = value.place()
+            return Slice(path, steps) if steps else Reference(path)
         entry = capture.original_of(value)
         if entry is not None:
             return Reference(entry.path)
@@ -226,7 +238,7 @@ class Builder:
         elif isinstance(value, list):
             parts = [self.build(v, f"{label}[{i}]", where) for i, v in enumerate(list.__iter__(value))]
             contents = [("list", parts)]
-        elif kind.__basicsize__ and not _made_by_python(kind):
+        elif not _made_by_python(kind):
             raise UnsupportedStateError(
                 f"{label} was given a new {kind.__module__}.{kind.__qualname__}, made during the call, "
                 "which freshjit cannot make again at each call.\n"
@@ -299,5 +311,9 @@ class Builder:
 
 
 def _made_by_python(cls: type) -> bool:
-    """Whether instances hold nothing but attributes: every base is object or a class statement's."""
-    return all(base is object or base.__flags__ & (1 << 9) for base in cls.__mro__)
+    """Whether instances hold nothing but attributes, so that a bare one can be made and filled."""
+    try:
+        object.__new__(cls)
+    except TypeError:
+        return False
+    return True

@@ -68,13 +68,29 @@ def same_value(a: Any, b: Any) -> bool:
         return all(same_value(x, y) for x, y in zip(_parts(a), _parts(b), strict=True))
     if isinstance(a, np.generic):
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    if kind is tuple or kind is frozenset:
-        if len(a) != len(b):
-            return False
-        if kind is tuple:
-            return all(map(same_value, a, b))
-        return a == b and {(type(x), x) for x in a} == {(type(x), x) for x in b}
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same_value, a, b))
+    if kind is frozenset:
+        return set(map(_exact, a)) == set(map(_exact, b))
+    if kind is range:
+        return (a.start, a.stop, a.step) == (b.start, b.stop, b.step)
+    if kind is decimal.Decimal:
+        return str(a) == str(b)
     return a is b or bool(a == b)
+
+
+def _exact(value: Any) -> Any:
+    """A hashable form of a value that keeps apart what Python's equality does not."""
+    kind = type(value)
+    if kind is float:
+        return kind, struct.pack("d", value)
+    if kind is complex:
+        return kind, struct.pack("dd", value.real, value.imag)
+    if kind is tuple:
+        return kind, tuple(map(_exact, value))
+    if kind is frozenset:
+        return kind, frozenset(map(_exact, value))
+    return kind, value
 
 
 def _parts(value: slice) -> tuple[Any, Any, Any]:

@@ -117,7 +117,7 @@ class Source:
             self._tracer = self.capture.input(self.before, self.path, device_array)
         value = self._tracer
         for key, new, _ in self._log:
-            value = value.at[key].set(new)
+            value = value.at[key].set(jnp.asarray(new).astype(value.dtype))
         return value
 
     def write(self, steps: tuple[Any, ...], key: Any, value: Any) -> None:
@@ -273,6 +273,10 @@ class NumpyView:
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
         return np.ndarray  # isinstance(x, np.ndarray) is True, as it is for the real one
+
+    def place(self) -> tuple[Path, tuple[Any, ...]]:
+        """Where the real array is, and the basic indices that lead from it to this view."""
+        return self._source.path, self._steps
 
     def numbers(self) -> np.ndarray[Any, Any]:
         """The concrete array; the program becomes valid for these contents only."""

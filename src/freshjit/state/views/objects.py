@@ -497,6 +497,11 @@ def read_class_entry(
         if raw.fget is None:
             raise AttributeError(f"property {name!r} has no getter")
         return capture.view(raw.fget, path.attr("fget"))(instance)
+    if kind is functools.singledispatchmethod:
+        dispatcher = capture.view(raw.dispatcher, path.attr("dispatcher"))
+        return lambda *args, **kwargs: dispatcher.dispatch(type(args[0])).__get__(instance, cls)(
+            *args, **kwargs
+        )
     if kind is functools.cached_property:
         return raw if instance is None else _cached_property(capture, raw, path, name, instance)
     if kind in (types.MemberDescriptorType, types.GetSetDescriptorType):

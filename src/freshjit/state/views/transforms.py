@@ -56,6 +56,7 @@ class _Apart:
 
 def _value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.value_and_grad(fun, argnums, has_aux, **options)(*args, **kwargs)
@@ -87,6 +88,7 @@ def _grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any
 def _jacobian(transform: Function) -> Function:
     def jacobian(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
         def jacfun(*args: Any, **kwargs: Any) -> Any:
+            args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
             capture = thread.capture
             if capture is None:
                 return transform(fun, argnums, has_aux=has_aux, **options)(*args, **kwargs)
@@ -119,6 +121,7 @@ def _along(transform: Function) -> Function:
     """``vjp`` and ``linearize``: ``transform(fun, *primals, has_aux=...) -> (out, function[, aux])``."""
 
     def call(fun: Function, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
+        primals = arrays.to_jax(primals)
         capture = thread.capture
         if capture is None:
             return transform(fun, *primals, has_aux=has_aux, **options)
@@ -137,6 +140,7 @@ def _along(transform: Function) -> Function:
 
 
 def _jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    primals, tangents = arrays.to_jax(primals), arrays.to_jax(tangents)
     capture = thread.capture
     if capture is None:
         return jax.jvp(fun, primals, tangents, has_aux=has_aux)
@@ -157,6 +161,7 @@ def _jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> A
 
 def _vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Function:
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.vmap(fun, in_axes, out_axes, **options)(*args, **kwargs)
@@ -185,6 +190,7 @@ def _checkpoint(fun: Any = None, **options: Any) -> Any:
         return lambda function: _checkpoint(function, **options)
 
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.checkpoint(fun, **options)(*args, **kwargs)
