@@ -42,6 +42,7 @@ __all__ = [
     "is_literal",
     "jit_is_disabled",
     "open_jaxpr",
+    "read_config",
     "trace_context",
     "trace_is_clean",
     "x64_is_enabled",
@@ -289,3 +290,8 @@ def inner_jaxpr(value: Any) -> Any:
 def constants_of(value: Any) -> Sequence[Any]:
     """The constants that a jaxpr holds, none if it is open."""
     return getattr(value, "consts", ())
+
+
+def read_config(name: str) -> Any:
+    """One of JAX's settings by name (they are attributes that type checkers do not see)."""
+    return getattr(jax.config, name)

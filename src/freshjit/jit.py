@@ -48,7 +48,7 @@ class _Options:
         donate_argnames: str | Iterable[str] | None,
         others: dict[str, Any],
     ) -> None:
-        self.given = {
+        self.given: dict[str, Any] = {
             "in_shardings": in_shardings,
             "out_shardings": out_shardings,
             "static_argnums": static_argnums,
@@ -302,10 +302,11 @@ class FreshJit(Generic[P, R]):
 
     def __reduce__(self) -> Any:
         home: Any = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
+        qualified: str = vars(self)["__qualname__"]
+        for name in qualified.split("."):
             home = getattr(home, name, None)
         if home is self:
-            return self.__qualname__  # pickled by name, like any function of a module
+            return qualified  # pickled by name, like any function of a module
         return _again, (self._function, self._options.given)
 
     def __copy__(self) -> FreshJit[P, R]:
@@ -405,7 +406,8 @@ def _leaf_signature(leaf: Any) -> Hashable:
         return aval
     if isinstance(leaf, (np.ndarray, np.generic, jax.ShapeDtypeStruct)):
         return leaf.shape, leaf.dtype
-    return type(leaf)
+    # Anything else is read like state and has its own guards; its class must not be kept alive here.
+    return type(leaf) if type(leaf) in (bool, int, float, complex) else "state"
 
 
 @overload

@@ -24,6 +24,7 @@ from freshjit.programs import checks, commit
 from freshjit.state import recipes
 from freshjit.state.capture import Argument, Record, Slot, Write
 from freshjit.state.guards import Guard
+from freshjit.state.held import may_die
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
 from freshjit.state.views.numbers import NumberView
@@ -110,7 +111,7 @@ class _Writer:
             return repr(value)
         known = self._constants.get(id(value))
         if known is None:
-            known = self.bind(weakref.ref(value), "weak") + "()" if _may_die(value) else self.bind(value, "k")
+            known = self.bind(weakref.ref(value), "weak") + "()" if may_die(value) else self.bind(value, "k")
             self._constants[id(value)] = known
         return known
 
@@ -121,7 +122,7 @@ class _Writer:
             if path.step == "root":
                 name = path.key
             elif path.step == "constant":
-                name = self.constant(path.key)
+                name = self.constant(path.key())
             else:
                 assert path.parent is not None
                 expression = path.code(self.read(path.parent), self.constant)
@@ -176,16 +177,6 @@ _SYMBOLS: dict[Any, str] = {
     operator.eq: "==",
     operator.ne: "!=",
 }
-
-
-def _may_die(value: Any) -> bool:
-    if isinstance(value, type):
-        return bool(value.__flags__ & (1 << 9))
-    return isinstance(value, types.CodeType) or (
-        type(value).__weakrefoffset__ != 0
-        and not isinstance(value, (types.ModuleType, types.BuiltinFunctionType))
-        and not isinstance(value, (jax.Array, np.ndarray, np.dtype, weakref.ref, set, frozenset))
-    )
 
 
 def generate(
@@ -258,7 +249,7 @@ def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if path.step == "root":
         return eval(path.key, {"fn": function, "args": args, "kwargs": kwargs})
     if path.step == "constant":
-        return path.key
+        return path.key()
     assert path.parent is not None
     names["parent"] = read(path.parent, function, args, kwargs)
 
@@ -379,6 +370,8 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             return f"not subvalue({value}, {writer.bind(wanted, 'k')})"
         case "default":
             return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
+        case "outcome":
+            raise AssertionError("the outcome of an expression is checked by itself")
 
 
 def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
@@ -456,11 +449,11 @@ class _Maker:
             case "set":
                 return "set()", lambda: [f"$.update([{self._items(make)}])"]
             case "dict":
-                return f"{self._writer.constant(make.cls)}()", lambda: [
+                return f"{self._writer.constant(make.cls.value)}()", lambda: [
                     f"$.update({self._pairs(make.parts)})"
                 ]
             case "object":
-                create = f"new_object({self._writer.constant(make.cls)})"
+                create = f"new_object({self._writer.constant(make.cls.value)})"
                 return create, lambda: [f"fill_object($, {self._object_parts(make)})"]
             case "namespace":
                 return "Namespace()", lambda: [f"$.__dict__.update({self._names(make.parts)})"]
@@ -480,7 +473,11 @@ class _Maker:
                 return f"[{self._items(make)}]"
             case "tuple":
                 items = f"({self._items(make)}{',' if make.parts else ''})"
-                return items if make.cls is tuple else f"tuple.__new__({writer.constant(make.cls)}, {items})"
+                return (
+                    items
+                    if make.cls.value is tuple
+                    else f"tuple.__new__({writer.constant(make.cls.value)}, {items})"
+                )
             case "frozenset":
                 return f"frozenset([{self._items(make)}])"
             case "set":
@@ -489,11 +486,11 @@ class _Maker:
                 return f"deque([{self._items(make)}], {make.cls!r})"
             case "dict":
                 pairs = self._pairs(make.parts)
-                return pairs if make.cls is dict else f"{writer.constant(make.cls)}({pairs})"
+                return pairs if make.cls.value is dict else f"{writer.constant(make.cls.value)}({pairs})"
             case "defaultdict":
                 return f"defaultdict({self.code(make.cls)}, {self._pairs(make.parts)})"
             case "object":
-                new = f"new_object({writer.constant(make.cls)})"
+                new = f"new_object({writer.constant(make.cls.value)})"
                 return f"fill_object({new}, {self._object_parts(make)})"
             case "namespace":
                 return f"Namespace(**{self._names(make.parts)})"
@@ -511,7 +508,7 @@ class _Maker:
             case "reduced":
                 return self._reduced(make)
             case "constant":
-                return writer.constant(make.cls)
+                return writer.constant(make.cls.value)
             case _:
                 raise AssertionError(f"unknown kind of new object: {make.kind}")
 

@@ -366,6 +366,7 @@ class Capture:
             arguments: how each of them takes part, positional ones first.
         """
         finished: dict[str, Any] = {}
+        outer = thread.capture
 
         def traced(*values: Any) -> list[Any]:
             self.watch_random(random, "Python's random module")
@@ -376,10 +377,11 @@ class Capture:
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
                 function = self.view(self.function, self.root)
                 result = function(*call_args, **call_kwargs)
-                leaves = self._finish(result, finished)
+                return self._finish(result, finished)
             finally:
-                thread.capture = None
-            return leaves
+                # Before this function returns: JAX's leak checker looks for tracers right afterwards.
+                thread.capture = outer
+                self._release()
 
         wrapped = inspect.unwrap(self.function)
         if hasattr(wrapped, "__name__"):
@@ -387,14 +389,9 @@ class Capture:
         if hasattr(getattr(wrapped, "__func__", wrapped), "__code__"):
             traced.__wrapped__ = wrapped  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
         inputs = [_value(args, kwargs, a) for a in arguments if a.kind == "traced"]
-        outer = thread.capture
-        try:
-            jaxpr = jax.make_jaxpr(traced)(*inputs)
-            self._report_random()
-            return self._record(jaxpr, finished)
-        finally:
-            thread.capture = outer
-            self._release()
+        jaxpr = jax.make_jaxpr(traced)(*inputs)
+        self._report_random()
+        return self._record(jaxpr, finished)
 
     def _arguments(
         self,
@@ -439,6 +436,7 @@ class Capture:
                 write.value = builder.build(write.value, write.label, write.where)
         finished["output"] = builder.build(result, "the result", None)
         finished["writes"] = writes
+        finished["distinct"] = self._distinct_paths()
         leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
         finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
         return builder.outputs
@@ -453,6 +451,7 @@ class Capture:
         slots = [s for s in self.slots if id(s) in used]
         for slot in self.slots:
             slot.array = None  # a program holds no array of the user's
+        self._slot_of.clear()
         return Record(
             jaxpr=_compat.open_jaxpr(jaxpr),
             out_avals=jaxpr.out_avals,
@@ -462,7 +461,7 @@ class Capture:
             writes=writes,
             output=finished["output"],
             n_outputs=len(jaxpr.out_avals),
-            distinct=self._distinct_paths(),
+            distinct=finished["distinct"],
             result_tree=finished["tree"],
             result_outputs=finished["leaves"],
             notes=self.notes,
@@ -505,7 +504,6 @@ class Capture:
             for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
                 thing.clear()
             self.cells.clear()
-            self._slot_of.clear()
             self._keep.clear()
 
     @contextmanager

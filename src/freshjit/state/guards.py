@@ -7,9 +7,9 @@ business (``programs/probe.py``); how it is explained, the explanation's.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from freshjit.state.held import held
 from freshjit.state.path import Path
 
 __all__ = ["Guard", "Kind", "SourceLine", "user_line"]
@@ -51,21 +51,30 @@ class SourceLine(NamedTuple):
         return f"{self.file}:{self.line} in {self.function}"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Guard:
     """One condition: what was found at ``path`` when the program was captured.
 
     Attributes:
         path: where.
         kind: what is compared.
-        value: what was found, in the form the kind needs.
+        value: what was found, in the form the kind needs; None if it was an object that is gone.
         where: the user's line that read it.
     """
 
-    path: Path
-    kind: Kind
-    value: Any
-    where: SourceLine | None = None
+    __slots__ = ("_held", "kind", "path", "where")
+
+    def __init__(self, path: Path, kind: Kind, value: Any, where: SourceLine | None = None) -> None:
+        self.path = path
+        self.kind: Kind = kind
+        self.where = where
+        self._held = held(value)
+
+    @property
+    def value(self) -> Any:
+        return self._held()
+
+    def __repr__(self) -> str:
+        return f"Guard({self.path}, {self.kind}, {self.value!r})"
 
 
 _SKIPPED_PACKAGES = ("freshjit", "jax", "jaxlib", "numpy", "functools", "contextlib", "dataclasses")

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, Literal
 
+from freshjit.state.held import held
+
 __all__ = ["Path", "Step"]
 
 Step = Literal[
@@ -81,7 +83,7 @@ class Path:
     @staticmethod
     def constant(value: Any, label: str) -> Path:
         """A root that is an object known by itself."""
-        return Path(None, "constant", value, label)
+        return Path(None, "constant", held(value), label)
 
     def item(self, key: Any) -> Path:
         return self.to("item", key)
@@ -155,7 +157,7 @@ class Path:
                 named = (f"{name}={constant(value)}" for name, value in key[1])
                 return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
-                return constant(key)
+                return constant(key())
 
 
 def _hashable(key: Any) -> Any:

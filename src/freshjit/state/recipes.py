@@ -20,6 +20,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
+from freshjit.state.held import held
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
@@ -46,11 +47,18 @@ class Reference:
     path: Path
 
 
-@dataclass(frozen=True, eq=False, slots=True)
 class Constant:
     """A value that cannot be changed, hence can be shared by all calls."""
 
-    value: Any
+    __slots__ = ("_held",)
+    __match_args__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self._held = held(value)
+
+    @property
+    def value(self) -> Any:
+        return self._held()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -81,7 +89,7 @@ class Make:
 
     Attributes:
         kind: what to create: list, dict, set, deque, tuple, object, reduced, cell, function.
-        cls: its class.
+        cls: its class as a Constant; for some kinds another recipe, or what the kind needs.
         parts: recipes, by position, key or name according to ``kind``.
     """
 
@@ -171,11 +179,11 @@ class Builder:
             parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
             if all(isinstance(part, Constant) for _, part in parts):
                 return Constant(value)
-            return Make("tuple" if isinstance(value, tuple) else "frozenset", kind, parts)
+            return Make("tuple" if isinstance(value, tuple) else "frozenset", Constant(kind), parts)
         maker = ecosystem.maker(value)
         if maker is not None:
             return Make("reduced", Constant(maker), [("call", [])])
-        make = Make("", kind, [])
+        make = Make("", Constant(kind), [])
         self._made[id(value)] = (value, make)
         self._capture.keep(value)
         self._fill(make, value, label, where)
@@ -274,7 +282,7 @@ class Builder:
                 f"cannot make again at each call ({error}).\nCreate it outside the jitted function."
             ) from error
         if isinstance(reduced, str):
-            make.kind, make.cls = "constant", value
+            make.kind, make.cls = "constant", Constant(value)
             return
         function, args, *rest = reduced
         make.kind = "reduced"

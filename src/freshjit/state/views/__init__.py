@@ -17,7 +17,7 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
@@ -77,7 +77,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
     if is_plain(value) or isinstance(value, np.generic):
         if capture.changing and type(value) in (int, float) and path.trail in capture.changing:
-            return numbers.view_number(capture, value, path)
+            return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
         return value
     kind = type(value)

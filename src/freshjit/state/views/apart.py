@@ -42,12 +42,10 @@ class Changes:
 
     Attributes:
         changes: the locations.
-        traced: the traced values among the new contents that belong to the transform, in order.
         where: the line of the call.
     """
 
     changes: list[Change]
-    traced: list[Any]
     where: SourceLine | None
 
     def __bool__(self) -> bool:
@@ -57,20 +55,37 @@ class Changes:
         return ", ".join(dict.fromkeys(c.label for c in self.changes))
 
     def apply(self, capture: Capture, values: list[Any]) -> None:
-        """Make the changes, with ``values`` in place of the traced values."""
-        by_id = {id(tracer): value for tracer, value in zip(self.traced, values, strict=True)}
-        memo: dict[int, Any] = {}
-        for change in self.changes:
-            new = _map_traced(capture, change.value, lambda t: by_id.get(id(t), t), memo)
+        """Make the changes, with ``values`` in the holes."""
+        for change, new in zip(self.changes, self.filled(capture, values), strict=True):
             change.thing.apply({change.key: new})
             if isinstance(new, _compat.Tracer):
                 capture.keep(new)
 
+    def filled(self, capture: Capture, values: list[Any]) -> list[Any]:
+        """The new contents of each location, with ``values`` in the holes."""
+
+        def fill(value: Any) -> Any:
+            return values[value.index] if type(value) is _Hole else value
+
+        memo: dict[int, Any] = {}
+        return [_map_traced(capture, change.value, fill, memo) for change in self.changes]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Hole:
+    """Stands where a traced value of the transform was, which must not outlive it."""
+
+    index: int
+
 
 def run_apart(
     capture: Capture, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
-) -> tuple[Any, Changes]:
-    """Call the function, take back what it changed, and say what that was."""
+) -> tuple[Any, Changes, list[Any]]:
+    """Call the function and take back what it changed.
+
+    Returns the result, the changes, and the traced values among the new contents that belong to the
+    transform (each a hole in the changes).
+    """
     before = {id(thing): thing.snapshot() for thing in capture.mutables}
     try:
         result = function(*args, **kwargs)
@@ -78,18 +93,22 @@ def run_apart(
         _take_back(capture, before)
         raise
     changes = _take_back(capture, before)
-    found: dict[int, Any] = {}
+    found: dict[int, int] = {}
+    traced: list[Any] = []
 
-    def note(tracer: Any) -> Any:
+    def take_out(value: Any) -> Any:
         recorder = capture.recorder
-        if recorder is None or not recorder.owns(tracer):
-            found[id(tracer)] = tracer
-        return tracer
+        if type(value) is _Hole or (recorder is not None and recorder.owns(value)):
+            return value
+        if id(value) not in found:
+            found[id(value)] = len(traced)
+            traced.append(value)
+        return _Hole(found[id(value)])
 
     memo: dict[int, Any] = {}
     for change in changes:
-        _map_traced(capture, change.value, note, memo)
-    return result, Changes(changes, list(found.values()), user_line())
+        change.value = _map_traced(capture, change.value, take_out, memo)
+    return result, Changes(changes, user_line()), traced
 
 
 def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
@@ -107,7 +126,7 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
     """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place."""
     if is_plain(value):
         return value
-    if isinstance(value, _compat.Tracer):
+    if type(value) is _Hole or isinstance(value, _compat.Tracer):
         return change(value)
     if id(value) in memo:
         return memo[id(value)]

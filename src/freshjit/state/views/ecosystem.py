@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+import jax
 from jax.extend.core import get_opaque_trace_state
 
+from freshjit._compat import read_config
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.path import Path
+from freshjit.state.views.arrays import to_jax
 from freshjit.state.views.modules import imported, replace_in_captures
 
 if TYPE_CHECKING:
@@ -69,6 +73,23 @@ class _Environment(dict[str, str]):
     def __len__(self) -> int:
         return len(os.environ)
 
+
+def _with_default_impl(make: Any) -> Any:
+    """``jax.random.key`` without ``impl``: which generator that is, is configuration JAX's cache ignores."""
+
+    @functools.wraps(make)
+    def made(seed: Any, *, impl: Any = None) -> Any:
+        capture = thread.capture
+        if capture is not None and impl is None:
+            default = Path.constant(jax.config, "jax.config").attr("jax_default_prng_impl")
+            capture.view(read_config("jax_default_prng_impl"), default)
+        return make(to_jax(seed), impl=impl)
+
+    return made
+
+
+for _make in (jax.random.key, jax.random.PRNGKey):
+    replace_in_captures(_make, _with_default_impl(_make))
 
 _environment = _Environment()
 replace_in_captures(os.environ, _environment)

@@ -42,7 +42,7 @@ class NumberView:
         path: where it was found, or the first such place among its operands.
     """
 
-    __slots__ = ("_capture", "_tracer", "function", "operands", "path", "value")
+    __slots__ = ("_tracer", "capture", "function", "operands", "path", "value")
     __array_priority__ = 40
 
     def __init__(
@@ -53,14 +53,15 @@ class NumberView:
         operands: tuple[Any, ...],
         path: Path,
     ) -> None:
-        self._capture, self.value = capture, value
+        self.capture: Any = capture
+        self.value = value
         self.function, self.operands, self.path = function, operands, path
         self._tracer: Any = None
         capture.number_views.append(self)
 
     def detach(self) -> None:
         """The capture is over: from now on this is only an expression."""
-        self._capture = self._tracer = None  # pyright: ignore[reportAttributeAccessIssue]
+        self.capture = self._tracer = None
 
     @property
     def __class__(self) -> type:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -68,17 +69,17 @@ class NumberView:
 
     def concrete(self) -> Any:
         """The value itself; the program becomes valid for this value of the expression only."""
-        self._capture.guard_outcome(self, self.value)
+        self.capture.guard_outcome(self, self.value)
         return self.value
 
     def __jax_array__(self) -> Any:
         if self._tracer is None:
-            self._tracer = self._capture.number_input(self)
+            self._tracer = self.capture.number_input(self)
         return self._tracer
 
     # What needs the value gets it.
     def __bool__(self) -> bool:
-        return _outcome(self._capture, bool, (self,))
+        return _outcome(self.capture, bool, (self,))
 
     def __int__(self) -> int:
         return int(self.concrete())
@@ -127,17 +128,17 @@ class NumberView:
     # What is arithmetic stays an expression.
     def __round__(self, digits: Any = None) -> Any:
         if digits is None:
-            return _expression(self._capture, round, (self,))
-        return _expression(self._capture, round, (self, digits))
+            return _expression(self.capture, round, (self,))
+        return _expression(self.capture, round, (self, digits))
 
     def __trunc__(self) -> Any:
-        return _expression(self._capture, math.trunc, (self,))
+        return _expression(self.capture, math.trunc, (self,))
 
     def __floor__(self) -> Any:
-        return _expression(self._capture, math.floor, (self,))
+        return _expression(self.capture, math.floor, (self,))
 
     def __ceil__(self) -> Any:
-        return _expression(self._capture, math.ceil, (self,))
+        return _expression(self.capture, math.ceil, (self,))
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -193,7 +194,7 @@ def _binary(function: Callable[[Any, Any], Any], reflected: bool) -> Callable[[A
     def operate(self: NumberView, other: Any) -> Any:
         if _is_python_number(other):
             operands = (other, self) if reflected else (self, other)
-            return _expression(self._capture, function, operands)
+            return _expression(self.capture, function, operands)
         if isinstance(other, (jax.Array, _compat.Tracer)):
             return NotImplemented  # JAX's own method takes over, and asks for __jax_array__
         return NotImplemented if _knows_numbers(other) else _on_values(function, self, other, reflected)
@@ -214,7 +215,7 @@ def _on_values(function: Callable[[Any, Any], Any], this: NumberView, other: Any
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def compare(self: NumberView, other: Any) -> Any:
         if _is_python_number(other):
-            return _outcome(self._capture, function, (self, other))
+            return _outcome(self.capture, function, (self, other))
         if isinstance(other, (jax.Array, _compat.Tracer)):
             return NotImplemented
         return function(self.concrete(), other)
@@ -224,7 +225,7 @@ def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
 
 def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     def operate(self: NumberView) -> Any:
-        return _expression(self._capture, function, (self,))
+        return _expression(self.capture, function, (self,))
 
     return operate
 
@@ -251,7 +252,7 @@ def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
         views = [a for a in args if type(a) is NumberView]
         if not views:
             return function(*args)
-        capture = views[0]._capture  # pyright: ignore[reportPrivateUsage]
+        capture = views[0].capture
         if not all(map(_is_python_number, args)):
             return function(*map(plain_number, args))
         if function in _PREDICATES:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.experimental import io_callback as jax_io_callback
 
+from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.path import Path
@@ -41,11 +44,11 @@ class _Apart:
 
     def __init__(self, capture: Capture, function: Function) -> None:
         self.capture, self.function = capture, function
-        self.changes: Changes = Changes([], [], None)
+        self.changes: Changes = Changes([], None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
-        result, self.changes = run_apart(self.capture, self.function, args, kwargs)
-        return result, self.changes.traced
+        result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
+        return result, traced
 
     def apply(self, values: list[Any]) -> None:
         self.changes.apply(self.capture, values)
@@ -232,30 +235,45 @@ class _Carried:
         for change, value in zip(self.places.values(), values, strict=True):
             change.thing.apply({change.key: value})
 
-    def leave(self, changes: Changes, entered: list[Any], start: list[Any]) -> list[Any]:
+    @contextmanager
+    def inside(self, capture: Capture, values: list[Any]) -> Generator[None, None, None]:
+        """State as the body finds it; afterwards as it was, with nothing of the loop's left in it."""
+        before = [(thing, thing.snapshot()) for thing in capture.mutables]
+        self.enter(values)
+        try:
+            yield
+        finally:
+            for thing, snapshot in before:
+                thing.restore(snapshot)
+
+    def leave(self, capture: Capture, changes: Changes, traced: list[Any], entered: list[Any]) -> list[Any]:
         """The contents after one run of the body, with the types that the loop carries."""
-        new = {(id(c.thing), c.key): c.value for c in changes.changes}
+        values = changes.filled(capture, traced)
+        new = {(id(c.thing), c.key): v for c, v in zip(changes.changes, values, strict=True)}
         unknown = [c.label for c in changes.changes if (id(c.thing), c.key) not in self.places]
         if unknown:
             raise UnsupportedStateError(
                 f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
                 "compiled loop carries the same state in all of them.\nWrite it in every round."
             )
-        values: list[Any] = []
-        for (key, change), old, first in zip(self.places.items(), entered, start, strict=True):
+        left: list[Any] = []
+        for (key, change), old in zip(self.places.items(), entered, strict=True):
             value = self._arrays(new[key], change.label) if key in new else old
-            values.append(self._same_type(value, first, change.label))
-        return values
+            left.append(self._same_type(value, old, change.label))
+        return left
 
     def _arrays(self, value: Any, label: str) -> Any:
-        try:
+        value = arrays.to_jax(value)
+        leaves = jax.tree_util.tree_leaves(value)
+        if all(
+            isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)) for leaf in leaves
+        ):
             return jax.tree_util.tree_map(jnp.asarray, value)
-        except TypeError:
-            raise UnsupportedStateError(
-                f"{label} is written in the body of jax.lax.{self.kind} and holds a "
-                f"{type(value).__name__}: a compiled loop can only carry arrays and numbers from round to "
-                "round.\nWrite it after the loop."
-            ) from None
+        raise UnsupportedStateError(
+            f"{label} is written in the body of jax.lax.{self.kind} and holds a "
+            f"{type(value).__name__}: a compiled loop can only carry arrays and numbers from round to "
+            "round.\nWrite it after the loop."
+        )
 
     def _same_type(self, value: Any, first: Any, label: str) -> Any:
         leaves, tree = jax.tree_util.tree_flatten(value)
@@ -335,24 +353,13 @@ def _scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **o
 
     def body(carry: Any, x: Any) -> Any:
         carry, state = carry
-        carried.enter(state)
-        (carry, y), changes = run_apart(capture, f, (carry, x), {})
-        return (carry, carried.leave(changes, state, start)), y
+        with carried.inside(capture, state):
+            (carry, y), changes, traced = run_apart(capture, f, (carry, x), {})
+            return (carry, carried.leave(capture, changes, traced, state)), y
 
-    outer = _snapshots(capture)
     (carry, state), ys = jax.lax.scan(_named(body, f), (init, start), xs, length, **options)
-    _restore(outer)
     carried.enter(state)
     return carry, ys
-
-
-def _snapshots(capture: Capture) -> list[tuple[Any, Any]]:
-    return [(thing, thing.snapshot()) for thing in capture.mutables]
-
-
-def _restore(snapshots: list[tuple[Any, Any]]) -> None:
-    for thing, snapshot in snapshots:
-        thing.restore(snapshot)
 
 
 def _fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **options: Any) -> Any:
@@ -372,13 +379,11 @@ def _fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **opti
 
     def body(i: Any, carry: Any) -> Any:
         value, state = carry
-        carried.enter(state)
-        value, changes = run_apart(capture, body_fun, (i, value), {})
-        return value, carried.leave(changes, state, start)
+        with carried.inside(capture, state):
+            value, changes, traced = run_apart(capture, body_fun, (i, value), {})
+            return value, carried.leave(capture, changes, traced, state)
 
-    outer = _snapshots(capture)
     value, state = jax.lax.fori_loop(lower, upper, _named(body, body_fun), (init_val, start), **options)
-    _restore(outer)
     carried.enter(state)
     return value
 
@@ -403,18 +408,16 @@ def _while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
 
     def test(carry: Any) -> Any:
         value, state = carry
-        carried.enter(state)
-        return run_apart(capture, cond_fun, (value,), {})[0]
+        with carried.inside(capture, state):
+            return run_apart(capture, cond_fun, (value,), {})[0]
 
     def body(carry: Any) -> Any:
         value, state = carry
-        carried.enter(state)
-        value, changes = run_apart(capture, body_fun, (value,), {})
-        return value, carried.leave(changes, state, start)
+        with carried.inside(capture, state):
+            value, changes, traced = run_apart(capture, body_fun, (value,), {})
+            return value, carried.leave(capture, changes, traced, state)
 
-    outer = _snapshots(capture)
     value, state = jax.lax.while_loop(_named(test, cond_fun), _named(body, body_fun), (init_val, start))
-    _restore(outer)
     carried.enter(state)
     return value
 
@@ -444,14 +447,12 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
 
     def threaded(function: Function) -> Function:
         def branch(*args: Any) -> Any:
-            value, changes = run_apart(capture, function, args, {})
-            return value, carried.leave(changes, start, start)
+            value, changes, traced = run_apart(capture, function, args, {})
+            return value, carried.leave(capture, changes, traced, start)
 
         return _named(branch, function)
 
-    outer = _snapshots(capture)
     value, state = call([threaded(branch) for branch in branches], operands)
-    _restore(outer)
     carried.enter(state)
     return value
 

@@ -1,0 +1,31 @@
+"""Holding what a program refers to without keeping the user's objects alive."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+__all__ = ["held", "may_die"]
+
+# Values whose lifetime is nobody's concern, or which others may hold only through us.
+_KEPT = (types.ModuleType, types.BuiltinFunctionType, jax.Array, np.ndarray, np.dtype, weakref.ref)
+
+
+def may_die(value: Any) -> bool:
+    """Whether a program must not keep ``value`` alive: a class, a function, an object of the user's."""
+    kind = type(value)
+    if issubclass(kind, type):
+        return bool(value.__flags__ & (1 << 9))  # made by a class statement
+    if issubclass(kind, (*_KEPT, set, frozenset)):
+        return False
+    return kind is types.CodeType or kind.__weakrefoffset__ != 0
+
+
+def held(value: Any) -> Callable[[], Any]:
+    """A function that gives ``value``, or None once it is gone, without keeping it alive."""
+    return weakref.ref(value) if may_die(value) else lambda: value
