@@ -22,7 +22,7 @@ def record(function, *args, on_concrete=lambda array: None, as_index=lambda key:
     recorders = []
 
     def traced(*values):
-        recorder = _compat.Recorder(on_concrete, as_index)
+        recorder = _compat.Recorder(on_concrete, as_index, as_index)
         recorders.append(recorder)
         return function(recorder, *values)
 
@@ -117,7 +117,7 @@ def test_typed_prng_keys_and_other_dtypes_are_inputs_too():
 
 def test_recorder_refuses_a_trace_that_is_not_fresh():
     with pytest.raises(AssertionError, match="fresh jaxpr trace"):
-        _compat.Recorder(lambda array: None, lambda key: key)
+        _compat.Recorder(lambda array: None, lambda key: key, lambda value: value)
 
 
 def test_inputs_and_ownership_of_tracers():

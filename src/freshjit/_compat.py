@@ -114,6 +114,11 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
         recorder = _recorders.get(id(self._trace))
         return super().__getitem__(key if recorder is None else recorder.as_index(key))
 
+    @property
+    def at(self) -> Any:
+        recorder = _recorders.get(id(self._trace))
+        return super().at if recorder is None else _At(super().at, recorder)
+
     def item(self, *args: Any) -> Any:
         value = _concrete_value(self)
         if value is None:
@@ -134,6 +139,27 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
         return None
 
 
+class _At:
+    """``x.at`` that takes what stands for captured NumPy arrays and numbers."""
+
+    def __init__(self, at: Any, recorder: Recorder) -> None:
+        self._at, self._recorder = at, recorder
+
+    def __getitem__(self, key: Any) -> Any:
+        return _Update(self._at[self._recorder.as_index(key)], self._recorder)
+
+
+class _Update:
+    """``x.at[i]``: its methods (``set``, ``add``, ``get``…) take the same."""
+
+    def __init__(self, update: Any, recorder: Recorder) -> None:
+        self._update, self._recorder = update, recorder
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._update, name)
+        return lambda *args, **options: method(*map(self._recorder.as_value, args), **options)
+
+
 class _SlotTrace(_pe.DynamicJaxprTrace):
     """The trace that a Recorder has taken over: its new tracers are ``_SlotTracer``."""
 
@@ -150,11 +176,17 @@ class Recorder:
 
     Parameters:
         on_concrete: called with each captured array whose concrete value the traced code needed.
-        as_index: turns what stands for a captured NumPy array in an index into what JAX knows.
+        as_index: turns what stands for a captured NumPy array or number in an index into what JAX knows.
+        as_value: the same for an operand.
     """
 
-    def __init__(self, on_concrete: Callable[[Any], None], as_index: Callable[[Any], Any]) -> None:
-        self.on_concrete, self.as_index = on_concrete, as_index
+    def __init__(
+        self,
+        on_concrete: Callable[[Any], None],
+        as_index: Callable[[Any], Any],
+        as_value: Callable[[Any], Any],
+    ) -> None:
+        self.on_concrete, self.as_index, self.as_value = on_concrete, as_index, as_value
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")

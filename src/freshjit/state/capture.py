@@ -371,7 +371,7 @@ class Capture:
         def traced(*values: Any) -> list[Any]:
             self.watch_random(random, "Python's random module")
             self.watch_random(np.random, "numpy.random")
-            self.recorder = _compat.Recorder(self._on_concrete, arrays.to_index)
+            self.recorder = _compat.Recorder(self._on_concrete, arrays.to_index, arrays.to_jax)
             thread.capture = self
             try:
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
