@@ -160,41 +160,15 @@ def hypot(s, x):
     return x * math.hypot(s.t, 2.0) + math.exp(-s.t) + math.sqrt(s.t)
 
 
-# The function, and at most how many programs: by value first, then one for each outcome of a branch.
-FEW = [
-    (f, 4 if f in (every_tenth, warmup, floor_of_epsilon) else 3)
-    for f in (
-        [
-            add_step,
-            add_time,
-            decay,
-            floor_of_epsilon,
-            every_tenth,
-            bias_correction,
-            schedule,
-            cosine,
-            warmup,
-            unbounded,
-            floor_division,
-            rounding,
-            negation,
-            chain,
-            is_a_float,
-            type_is_int,
-            in_jnp_functions,
-            in_lax,
-            in_scan,
-            in_grad,
-            two_numbers,
-            returned,
-            in_containers,
-            bits,
-            power_of_two,
-            divmod_of,
-            hypot,
-        ]
-    )
-]
+# Arithmetic among Python numbers, and at most how many programs: by value first, then one for each
+# outcome of a branch.
+ONE_OUTCOME = (
+    *(add_step, add_time, decay, bias_correction, schedule, cosine, unbounded, floor_division, rounding),
+    *(negation, chain, is_a_float, type_is_int, in_jnp_functions, in_lax, in_scan, in_grad, two_numbers),
+    *(returned, in_containers, bits, power_of_two, divmod_of, hypot),
+)
+TWO_OUTCOMES = (floor_of_epsilon, every_tenth, warmup)
+FEW = [*((f, 3) for f in ONE_OUTCOME), *((f, 4) for f in TWO_OUTCOMES)]
 
 
 def format_name(s, x):
