@@ -12,7 +12,7 @@ import random
 import types
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import jax
@@ -141,7 +141,6 @@ class Record:
     distinct: list[Path]
     result_tree: Any
     result_outputs: list[int | None]  # per leaf of the result: which output it is, if any
-    notes: list[str] = field(default_factory=list[str])
 
     def without_writes(self, output: recipes.Recipe | None = None) -> Record:
         """The same record for a run that only looks."""
@@ -199,9 +198,7 @@ class Capture:
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks()
-        self.notes: list[str] = []
         self.builtins: dict[str, Any] = modules.builtins_for(self)
-        self.write_lines: dict[tuple[int, Any], SourceLine | None] = {}
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
@@ -464,7 +461,6 @@ class Capture:
             distinct=finished["distinct"],
             result_tree=finished["tree"],
             result_outputs=finished["leaves"],
-            notes=self.notes,
         )
 
     def _distinct_paths(self) -> list[Path]:

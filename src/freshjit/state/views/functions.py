@@ -416,7 +416,3 @@ def view_weakref(capture: Capture, reference: Any, path: Path) -> Any:
         return capture.view(target, place)
 
     return capture.remember(reference, follow, path)
-
-
-def note_write(state: CellState) -> None:
-    state.where = user_line()

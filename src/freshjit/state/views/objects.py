@@ -460,15 +460,14 @@ def _entry_path(capture: Capture, owner: type, name: str, raw: Any, instance: An
             capture.remember(base, base, path)
             capture.hooks.add(base)
     path = class_path(capture, base, instance)
-    label = name if path.step == "type" else None
     if direct and (isinstance(raw, types.FunctionType) or not hasattr(type(raw), "__get__")):
-        found = path.to("attr", name, _entry_label(path, name, label))
+        found = path.to("attr", name, _entry_label(path, name))
     else:
-        found = path.to("classattr", name, _entry_label(path, name, label))
+        found = path.to("classattr", name, _entry_label(path, name))
     return found
 
 
-def _entry_label(path: Path, name: str, _: str | None) -> str:
+def _entry_label(path: Path, name: str) -> str:
     if path.step == "type" and path.parent is not None:
         return f"{path.parent.label}.{name}"
     return f"{path.label}.{name}"
