@@ -1,6 +1,8 @@
 """Each JAX internal that `_compat.py` uses does what freshjit counts on, with every supported JAX."""
 
 import re
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -383,3 +385,13 @@ def test_functions_that_jaxs_transforms_return_are_recognised():
         assert known is not None, (name, function.__code__.co_qualname)
         variables = function.__code__.co_freevars
         assert ("value_and_grad_f" in variables) if name.startswith("grad") else ("fun" in variables), name
+
+
+def test_importing_freshjit_starts_no_backend():
+    """jax.distributed.initialize and platform settings must still be possible after the import."""
+    code = "import freshjit, jax._src.xla_bridge as bridge; assert not bridge.backends_are_initialized()"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_concrete_arrays_are_of_the_class_that_probes_expect():
+    assert type(jnp.zeros(2)) is type(jax.jit(lambda x: x)(1.0)) is _compat.ArrayImpl

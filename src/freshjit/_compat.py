@@ -21,6 +21,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import array as _array
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import source_info_util as _source_info
@@ -29,6 +30,7 @@ from jax._src.interpreters import partial_eval as _pe
 from jax.extend import core as _public
 
 __all__ = [
+    "ArrayImpl",
     "JitFunction",
     "Recorder",
     "Tracer",
@@ -52,6 +54,10 @@ __all__ = [
 hide_frames_of: Callable[[str], None] = _traceback_util.register_exclusion
 
 Tracer: type = _core.Tracer
+
+# The class of concrete arrays. Public API only has the abstract jax.Array; making an array to ask it for
+# its class would start the backend at import.
+ArrayImpl: type = _array.ArrayImpl
 
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]

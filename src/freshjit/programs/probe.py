@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-import jax
 import numpy as np
 
 from freshjit import _compat
@@ -52,7 +51,6 @@ class Probe:
 
 
 _HEADER = "def run(fn, args, kwargs):"
-_ARRAY = type(jax.numpy.zeros(()))
 _INLINE = (type(None), bool, int, str)
 # Stores that cannot fail or be interrupted half-way; anything else goes through commit.apply.
 _SIMPLE_ACTIONS = frozenset(("setattr", "setdict", "setcell", "setglobal", "setitem"))
@@ -216,7 +214,7 @@ def generate(
     if arrays:
         writer.line(f"arrays = ({_items(writer, arrays)})", 2)
         kinds = f"(*map(type, arrays),) != array_types_{len(arrays)} and not all(map(is_array, arrays))"
-        writer.names[f"array_types_{len(arrays)}"] = (_ARRAY,) * len(arrays)
+        writer.names[f"array_types_{len(arrays)}"] = (_compat.ArrayImpl,) * len(arrays)
         if not check_avals:
             writer.line(f"if {kinds}: return {shape_miss}", 2)
     if len(record.distinct) > 1:
