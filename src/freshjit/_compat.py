@@ -27,15 +27,16 @@ from jax._src import core as _core
 from jax._src import source_info_util as _source_info
 from jax._src import traceback_util as _traceback_util
 from jax._src.interpreters import partial_eval as _pe
-from jax.extend import core as _public
 
 __all__ = [
     "ArrayImpl",
     "JitFunction",
+    "OpaqueTraceState",
     "Recorder",
     "Tracer",
     "as_numpy",
     "constants_of",
+    "current_trace_state",
     "eval_jaxpr",
     "hide_frames_of",
     "inner_jaxpr",
@@ -58,6 +59,11 @@ Tracer: type = _core.Tracer
 # The class of concrete arrays. Public API only has the abstract jax.Array; making an array to ask it for
 # its class would start the backend at import.
 ArrayImpl: type = _array.ArrayImpl
+
+# jax.extend.core has these in public, but importing it costs as much as all of freshjit. Newer versions of
+# JAX have one class for open and closed jaxprs.
+_ClosedJaxpr: type = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
+OpaqueTraceState: type = _core.OpaqueTraceState
 
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]
@@ -237,7 +243,7 @@ _recorders: dict[int, Recorder] = {}
 
 
 def _is_var(atom: Any) -> bool:
-    return isinstance(atom, _public.Var)
+    return isinstance(atom, _core.Var)
 
 
 def _concrete_value(tracer: Any) -> Any:
@@ -312,17 +318,17 @@ def x64_is_enabled() -> bool:
 
 def is_literal(atom: Any) -> bool:
     """Whether an operand in a jaxpr is a literal rather than a variable."""
-    return isinstance(atom, _public.Literal)
+    return isinstance(atom, _core.Literal)
 
 
 def is_jaxpr(value: Any) -> bool:
     """Whether a parameter of an equation is a jaxpr, open or closed."""
-    return isinstance(value, (_public.Jaxpr, _public.ClosedJaxpr))
+    return isinstance(value, (_core.Jaxpr, _ClosedJaxpr))
 
 
 def inner_jaxpr(value: Any) -> Any:
     """The open form of a jaxpr that may be closed."""
-    return value.jaxpr if isinstance(value, _public.ClosedJaxpr) else value
+    return value.jaxpr if isinstance(value, _ClosedJaxpr) else value
 
 
 def constants_of(value: Any) -> Sequence[Any]:
@@ -333,3 +339,8 @@ def constants_of(value: Any) -> Sequence[Any]:
 def read_config(name: str) -> Any:
     """One of JAX's settings by name (they are attributes that type checkers do not see)."""
     return getattr(jax.config, name)
+
+
+def current_trace_state() -> Any:
+    """What flax.nnx takes for the identity of the trace that is current in this thread."""
+    return _core.get_opaque_trace_state(convention="nnx")

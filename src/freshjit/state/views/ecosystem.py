@@ -8,9 +8,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import jax
-from jax.extend.core import get_opaque_trace_state
 
-from freshjit._compat import read_config
+from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
@@ -82,7 +81,7 @@ def _with_default_impl(make: Any) -> Any:
         capture = thread.capture
         if capture is not None and impl is None:
             default = Path.constant(jax.config, "jax.config").attr("jax_default_prng_impl")
-            capture.view(read_config("jax_default_prng_impl"), default)
+            capture.view(_compat.read_config("jax_default_prng_impl"), default)
         return make(to_jax(seed), impl=impl)
 
     return made
@@ -114,16 +113,14 @@ replace_in_captures(importlib.import_module, _import_module)
 _SPECIAL["os", "_Environ"] = _view_environment
 
 
-def _current_trace_state() -> Any:
-    return get_opaque_trace_state(convention="nnx")
+def _opaque_trace(capture: Capture, value: Any, path: Path) -> Any:
+    """The identity of a trace that flax keeps in its objects: traced code sees that of its own trace."""
+    return capture.remember(value, _compat.current_trace_state(), path)
 
 
-_TRACE_STATE: type = type(_current_trace_state())
-_SPECIAL[_TRACE_STATE.__module__, _TRACE_STATE.__qualname__] = lambda capture, value, path: capture.remember(
-    value, _current_trace_state(), path
-)
+_SPECIAL[_compat.OpaqueTraceState.__module__, _compat.OpaqueTraceState.__qualname__] = _opaque_trace
 
 
 def maker(value: Any) -> Any:
     """A function that makes such a value anew at the commit, for values that belong to a trace; or None."""
-    return _current_trace_state if type(value) is _TRACE_STATE else None
+    return _compat.current_trace_state if type(value) is _compat.OpaqueTraceState else None
