@@ -20,7 +20,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from freshjit.state.active import thread
-from freshjit.state.libraries import is_library_class, is_library_module
+from freshjit.state.libraries import is_library_class, is_user_class
 
 __all__ = ["ClassEntry", "Hooks", "can_hook", "class_entry", "original_entries", "unwrap"]
 
@@ -194,9 +194,9 @@ class _HookedClass:
         self.installed: dict[str, Any] = {}
         namespace = dict(cls.__dict__)
         self.names = frozenset(namespace)
-        is_user_class = not is_library_module(cls.__module__)
+        watch_entries = is_user_class(cls)
         for name, raw in namespace.items():
-            if is_user_class and _is_wrapped(cls, name, raw):
+            if watch_entries and _is_wrapped(cls, name, raw):
                 entry = (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
                 self._install(cls, name, entry, namespace)
         for name, make in _MAKERS.items():

@@ -6,38 +6,49 @@ Everything else, installed packages included, is treated like the user's own cod
 
 from __future__ import annotations
 
+import functools
 import sys
+import sysconfig
 import types
 from typing import Any
 
-__all__ = ["is_library_class", "is_library_function", "is_library_module"]
+__all__ = ["is_library_class", "is_library_function", "is_library_module", "is_user_class"]
 
-_LIBRARIES = frozenset(
-    (
-        "freshjit",
-        "jax",
-        "jaxlib",
-        "numpy",
-        "ml_dtypes",
-        "opt_einsum",
-        "scipy",
-        "typing_extensions",
-        "pytest",
-        "_pytest",
-        "pluggy",
-        "hypothesis",
-        "rich",
-    )
-) | (sys.stdlib_module_names - {"__main__"})
+_COMPUTING = ("jax", "jaxlib", "numpy", "ml_dtypes", "opt_einsum", "scipy")
+_TOOLS = ("freshjit", "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "rich")
+_LIBRARIES = frozenset((*_COMPUTING, *_TOOLS))
+_STANDARD_FOLDERS = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 
 
 def is_library_module(name: Any) -> bool:
-    return isinstance(name, str) and name.partition(".")[0] in _LIBRARIES
+    if not isinstance(name, str):
+        return False
+    package = name.partition(".")[0]
+    return package in _LIBRARIES or _in_standard_library(package)
+
+
+@functools.lru_cache(maxsize=1024)
+def _in_standard_library(package: str) -> bool:
+    """Whether this is the standard library's module, and not the user's own of the same name."""
+    if package not in sys.stdlib_module_names or package == "__main__":
+        return False
+    file = getattr(sys.modules.get(package), "__file__", None)
+    return file is None or file.startswith(_STANDARD_FOLDERS)
 
 
 def is_library_function(function: types.FunctionType) -> bool:
     # __module__ is copied by functools.wraps; the namespace the code runs in cannot lie.
-    return is_library_module(function.__globals__.get("__name__"))
+    name = function.__globals__.get("__name__")
+    if _is_ours(name):  # doctests of our own modules run in their namespaces, but are the user's
+        return function.__code__.co_filename.startswith(_OUR_FOLDER)
+    return is_library_module(name)
+
+
+_OUR_FOLDER = __file__.removesuffix("state/libraries.py")
+
+
+def _is_ours(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] == "freshjit"
 
 
 _UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "re", "threading"))
@@ -45,7 +56,14 @@ _UNHOOKED_MODULES = frozenset(("enum", "abc", "typing", "types", "builtins", "re
 
 def is_library_class(cls: type) -> bool:
     """Whether instances of the class are taken as they are, without watching their attributes."""
+    if _is_ours(cls.__module__):
+        return getattr(sys.modules.get(cls.__module__), cls.__name__, None) is cls
     package = str(cls.__module__).partition(".")[0]
-    if package in _UNHOOKED_MODULES:
+    if package in _UNHOOKED_MODULES and _in_standard_library(package):
         return True
-    return package in _LIBRARIES and package not in sys.stdlib_module_names
+    return package in _LIBRARIES
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether the class's own methods and attributes are state (not only those of its instances)."""
+    return not is_library_module(cls.__module__) or (_is_ours(cls.__module__) and not is_library_class(cls))
