@@ -111,6 +111,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return functions.view_custom_derivative(capture, value, path)
     if isinstance(value, (Iterator, types.CoroutineType)) and not can_hook(kind):
         return _refuse_iterator(capture, value, path)
+    if kind.__module__ == "weakref" and capture.in_installed_package(path):
+        return _opaque(capture, value, path)  # a library's cache, keyed by objects that come and go
     special = ecosystem.special_view(kind)
     if special is not None:
         return special(capture, value, path)
