@@ -1,7 +1,7 @@
 """The first call of a function that captures much: tracing, compiling, and the memory it takes.
 
 Every measurement has a process of its own: peak memory is the process's, and caches must be cold. Run with an
-argument, this file *is* that process: `python -m benchmarks.bench_first_call freshjit 96 [CACHE_FOLDER]`.
+argument, this file *is* that process: `python -m benchmarks.bench_first_call freshjit 6 [CACHE_FOLDER]`.
 """
 
 import json
@@ -31,8 +31,9 @@ MEMORY_GOAL_MB = 16.0  # "no extra memory": the compiler's own working set, seen
 
 ROUNDS = 3
 
-#: One weight: 1024 × 1024 float32 is 4 MB.
-SIDE = 1024
+#: One weight: 4096 × 4096 float32 is 64 MB. Few and large, so that what is measured is the weights and not the
+#: compilation of many layers, which all contenders share.
+SIDE = 4096
 WEIGHT_MB = SIDE * SIDE * 4 / 2**20
 
 
@@ -51,7 +52,7 @@ class FirstCall:
 
 def rows(quick: bool) -> Iterator[Row]:
     """All measurements, one by one."""
-    count = 4 if quick else 96
+    count = 1 if quick else 6
     for cached in (False, True):
         what = f"{count * WEIGHT_MB:.0f} MB{', compilation cache on' if cached else ''}"
         goal = CACHED_TIME_GOAL if cached else TIME_GOAL
