@@ -31,8 +31,8 @@ MEMORY_GOAL_MB = 16.0  # "no extra memory": the compiler's own working set, seen
 
 ROUNDS = 3
 
-#: One weight: 4096 × 4096 float32 is 64 MB. Few and large, so that what is measured is the weights and not the
-#: compilation of many layers, which all contenders share.
+#: One weight: 4096 × 4096 float32 is 64 MB. Few and large, so that what is measured is the weights
+#: and not the compilation of many layers, which all contenders share.
 SIDE = 4096
 WEIGHT_MB = SIDE * SIDE * 4 / 2**20
 
