@@ -46,9 +46,7 @@ class Compiled(_Stage):
 
     def __init__(self, stage: Any, program: Program, function: Any) -> None:
         super().__init__(stage, program, function)
-        keywords = [a.name for a in program.arguments if isinstance(a.name, str)]
-        n_args = len(program.arguments) - len(keywords)
-        self._run = generate(program.record, program.arguments, stage, keywords, n_args).run
+        self._run = generate(program.record, program.arguments, stage).run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self._run(self._function, args, kwargs)

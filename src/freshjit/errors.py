@@ -42,12 +42,12 @@ class StaleCompiledError(FreshjitError, RuntimeError):
     """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
 
 
-def warn(message: str, file: str | None, line: int | None) -> None:
-    """Give a ``FreshjitWarning`` as from a line of the user's (from here, if none is known)."""
-    if file is None or line is None:
+def warn(message: str, where: tuple[str, int, str] | None) -> None:
+    """Give a ``FreshjitWarning`` as from a line of the user's (file, line, function), if it is known."""
+    if where is None:
         warnings.warn(message, FreshjitWarning, stacklevel=3)
     else:
-        warnings.warn_explicit(message, FreshjitWarning, file, line)
+        warnings.warn_explicit(message, FreshjitWarning, where[0], where[1])
 
 
 class FreshjitWarning(UserWarning):

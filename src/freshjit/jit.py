@@ -264,7 +264,7 @@ class FreshJit(Generic[P, R]):
         program = self._capture(args, kwargs)
         avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.out_avals]
         dry = program.record.without_writes()
-        probe = generate(dry, program.arguments, lambda *_: avals, list(kwargs), len(args))
+        probe = generate(dry, program.arguments, lambda *_: avals)
         return probe.run(self._function, args, kwargs)
 
     def clear_cache(self) -> None:
@@ -285,7 +285,7 @@ class FreshJit(Generic[P, R]):
             return ()
 
         dry = program.record.without_writes(recipes.Constant(None))
-        generate(dry, program.arguments, take, list(kwargs), len(args)).run(self._function, args, kwargs)
+        generate(dry, program.arguments, take).run(self._function, args, kwargs)
         return taken[0] if taken else ((), ())
 
     # -- being a function -----------------------------------------------------------------------

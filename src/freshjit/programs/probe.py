@@ -8,11 +8,13 @@ reads cost.
 
 from __future__ import annotations
 
+import collections
+import functools
 import math
 import operator
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -56,39 +58,43 @@ _INLINE = (type(None), bool, int, str)
 _SIMPLE_ACTIONS = frozenset(("setattr", "setdict", "setcell", "setglobal", "setitem"))
 
 
+# What generated code calls by name.
+_HELPERS: dict[str, Any] = {
+    "Miss": Miss,
+    "ndarray": np.ndarray,
+    "object_setattr": object.__setattr__,
+    "same_value": same_value,
+    "class_entry": checks.class_entry,
+    "other_aval": checks.other_aval,
+    "is_array": checks.is_array,
+    "is_empty": checks.is_empty,
+    "nth": checks.nth,
+    "has_entry": checks.has_entry,
+    "default_setattr": checks.default_setattr,
+    "subvalue": checks.subvalue,
+    "device_copy": checks.device_copy,
+    "refuse_tracers": checks.refuse_tracers,
+    "trace_is_clean": _compat.trace_is_clean,
+    "apply": commit.apply,
+    "new_object": commit.new_object,
+    "fill_object": commit.fill_object,
+    "new_cell": commit.new_cell,
+    "new_function": commit.new_function,
+    "new_reduced": commit.new_reduced,
+    "Partial": functools.partial,
+    "Method": types.MethodType,
+    "Namespace": types.SimpleNamespace,
+    "deque": collections.deque,
+    "defaultdict": collections.defaultdict,
+}
+
+
 class _Writer:
     """Collects the lines of the function and the objects they refer to."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.names: dict[str, Any] = {
-            "Miss": Miss,
-            "ndarray": np.ndarray,
-            "object_setattr": object.__setattr__,
-            "same_value": same_value,
-            "class_entry": checks.class_entry,
-            "other_aval": checks.other_aval,
-            "is_array": checks.is_array,
-            "is_empty": checks.is_empty,
-            "nth": checks.nth,
-            "has_entry": checks.has_entry,
-            "default_setattr": checks.default_setattr,
-            "subvalue": checks.subvalue,
-            "device_copy": checks.device_copy,
-            "refuse_tracers": checks.refuse_tracers,
-            "trace_is_clean": _compat.trace_is_clean,
-            "apply": commit.apply,
-            "new_object": commit.new_object,
-            "fill_object": commit.fill_object,
-            "new_cell": commit.new_cell,
-            "new_function": commit.new_function,
-            "new_reduced": commit.new_reduced,
-            "Partial": __import__("functools").partial,
-            "Method": types.MethodType,
-            "Namespace": types.SimpleNamespace,
-            "deque": __import__("collections").deque,
-            "defaultdict": __import__("collections").defaultdict,
-        }
+        self.names: dict[str, Any] = dict(_HELPERS)
         self._constants: dict[int, str] = {}
         self._paths: dict[int, str] = {}
         self._numbers: dict[int, str] = {}
@@ -181,8 +187,6 @@ def generate(
     record: Record,
     arguments: Sequence[Argument],
     jitted: Callable[..., Any],
-    keywords: Sequence[str],
-    n_args: int,
     check_avals: bool = True,
 ) -> Probe:
     """The function that serves calls of one program.
@@ -191,11 +195,11 @@ def generate(
         record: what the capture found.
         arguments: how each argument takes part.
         jitted: the compiled pure function: ``jitted(slots, *traced) -> tuple of arrays``.
-        keywords: the keyword arguments of the call, in any order.
-        n_args: the number of positional arguments.
         check_avals: check shapes and dtypes of the slots here. Otherwise that is left to ``jitted``,
             which checks them anyway and raises ``Retrace``.
     """
+    keywords = [a.name for a in arguments if isinstance(a.name, str)]
+    n_args = len(arguments) - len(keywords)
     writer = _Writer()
     writer.names["jitted"] = jitted
     writer.line("try:")
@@ -243,13 +247,12 @@ def generate(
 
 def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What is at ``path`` for a call, read step by step; for looking at one guard, not for every call."""
-    names = dict(_Writer().names)
     if path.step == "root":
         return eval(path.key, {"fn": function, "args": args, "kwargs": kwargs})
     if path.step == "constant":
         return path.key()
     assert path.parent is not None
-    names["parent"] = read(path.parent, function, args, kwargs)
+    names = {**_HELPERS, "parent": read(path.parent, function, args, kwargs)}
 
     def constant(value: Any) -> str:
         name = f"k{len(names)}"
@@ -274,29 +277,36 @@ def _slot_code(writer: _Writer, slot: Slot) -> str:
     return f"device_copy({value})" if slot.kind == "numpy" else value
 
 
-def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
-    """Every path and number that results and writes refer to: read before anything changes."""
-    numbers: list[NumberView] = []
-    paths: list[Path] = [w.path for w in record.writes]
-    todo: list[Any] = [record.output, *(w.value for w in record.writes)]
-    seen: set[int] = set()
+def _walk(roots: Sequence[Any]) -> Iterator[Any]:
+    """Every recipe inside the given ones; each new object's parts once."""
+    todo, seen = list(roots), set[int]()
     while todo:
         item = todo.pop()
-        if isinstance(item, (recipes.Reference, recipes.Slice)):
-            paths.append(item.path)
-        elif isinstance(item, recipes.Host):
-            numbers.append(item.expression)
-        elif isinstance(item, recipes.Shared):
-            todo.append(item.make)
-        elif isinstance(item, recipes.Make):
-            if id(item) not in seen:
-                seen.add(id(item))
-                todo += [item.cls, item.parts]
-        elif isinstance(item, (list, tuple)):
+        if isinstance(item, (list, tuple)):
             todo += cast(list[Any], item)
-        elif isinstance(item, dict):
-            todo += cast(dict[Any, Any], item).values()
-    return list(dict.fromkeys(paths)), numbers
+            continue
+        yield item
+        if isinstance(item, recipes.Shared):
+            todo.append(item.make)
+        elif isinstance(item, recipes.Make) and id(item) not in seen:
+            seen.add(id(item))
+            todo += [item.cls, item.parts]
+
+
+def _results(record: Record) -> list[Any]:
+    return [record.output, *(w.value for w in record.writes)]
+
+
+def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
+    """Every path and number that results and writes refer to: read before anything changes."""
+    paths: dict[Path, None] = dict.fromkeys(w.path for w in record.writes)
+    numbers: list[NumberView] = []
+    for recipe in _walk(_results(record)):
+        if isinstance(recipe, (recipes.Reference, recipes.Slice)):
+            paths[recipe.path] = None
+        elif isinstance(recipe, recipes.Host):
+            numbers.append(recipe.expression)
+    return list(paths), numbers
 
 
 # -- guards -----------------------------------------------------------------------------------------
@@ -559,13 +569,7 @@ def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
         writer.line(f"o = {outputs}")
     plans: list[tuple[Write, str, Any]] = []
     for write in record.writes:
-        value: Any = None
-        if (
-            write.action in ("replace", "replaceset")
-            or write.action == "replacedict"
-            or write.value is not None
-        ):
-            value = maker.code(write.value)
+        value = None if write.value is None else maker.code(write.value)
         plans.append((write, writer.read(write.path), value))
     _write_leak_check(writer, record)
     result = maker.code(record.output)
@@ -582,50 +586,21 @@ def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
 
 
 def _write_leak_check(writer: _Writer, record: Record) -> None:
-    written = _outputs_in([w.value for w in record.writes])
-    if not written:
+    labels: dict[int, str] = {}
+    for write in record.writes:
+        for recipe in _walk([write.value]):
+            if isinstance(recipe, recipes.Output):
+                labels.setdefault(recipe.index, write.label)
+    if not labels:
         return
-    labels = {
-        index: next(w.label for w in record.writes if index in _outputs_in([w.value])) for index in written
-    }
+    written = sorted(labels)
     values = "".join(f"o[{i}]," for i in written)
     names = writer.bind(tuple(labels[i] for i in written), "labels")
     writer.line(f"if not trace_is_clean(): refuse_tracers(({values}), {names})")
 
 
-def _outputs_in(roots: list[Any]) -> list[int]:
-    found: dict[int, None] = {}
-    todo, seen = list(roots), set[int]()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, recipes.Output):
-            found[item.index] = None
-        elif isinstance(item, recipes.Shared):
-            todo.append(item.make)
-        elif isinstance(item, recipes.Make) and id(item) not in seen:
-            seen.add(id(item))
-            todo += [item.cls, item.parts]
-        elif isinstance(item, (list, tuple)):
-            todo += cast(list[Any], item)
-    return sorted(found)
-
-
 def _shared_makes(record: Record) -> set[int]:
-    shared: set[int] = set()
-    todo: list[Any] = [record.output, *(w.value for w in record.writes)]
-    seen: set[int] = set()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, recipes.Shared):
-            shared.add(id(item.make))
-            todo.append(item.make)
-        elif isinstance(item, recipes.Make):
-            if id(item) not in seen:
-                seen.add(id(item))
-                todo += [item.cls, item.parts]
-        elif isinstance(item, (list, tuple)):
-            todo += cast(list[Any], item)
-    return shared
+    return {id(r.make) for r in _walk(_results(record)) if isinstance(r, recipes.Shared)}
 
 
 def _exact(record: Record, write: Write) -> bool:

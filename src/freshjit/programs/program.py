@@ -77,7 +77,7 @@ class Program:
 
     def check_avals(self, check: bool) -> None:
         """Generate the probe. At first JAX's own check of the inputs does; see ``Store``."""
-        self.probe = self._generate(self.record, self.jitted, check)
+        self.probe = generate(self.record, self.arguments, self.jitted, check)
         self.run = self.probe.run
 
     def _pure(self, name: str) -> Any:
@@ -134,11 +134,6 @@ class Program:
         """The first guard that does not hold for a call, None if the call's form differs."""
         if self._checker is None:
             dry = self.record.without_writes(Constant(None))
-            self._checker = self._generate(dry, lambda *_: (), check_avals=True)
+            self._checker = generate(dry, self.arguments, lambda *_: ())
         result = self._checker.run(function, args, kwargs)
         return result.guard if type(result) is Miss else None
-
-    def _generate(self, record: Record, jitted: Any, check_avals: bool) -> Probe:
-        keywords = [a.name for a in self.arguments if isinstance(a.name, str)]
-        n_args = len(self.arguments) - len(keywords)
-        return generate(record, self.arguments, jitted, keywords, n_args, check_avals)

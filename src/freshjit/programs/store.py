@@ -70,10 +70,11 @@ class Store:
         for label, count in counts.items():
             if count >= STORM and label not in self._warned_about:
                 self._warned_about.add(label)
-                _warn(
+                warn(
                     f"{self.name} has been compiled {count} times for different values of {label}: its value "
                     "is needed while tracing (as a shape, an index, a key, in a format or by NumPy).\nMake "
-                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few."
+                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
+                    user_line(),
                 )
 
     def give_up(self, trails: Iterable[Any]) -> None:
@@ -122,10 +123,11 @@ class Store:
                 programs = programs[:MAX_PROGRAMS]
                 if not self._warned:
                     self._warned = True
-                    _warn(
+                    warn(
                         f"{self.name} has been compiled for more than {MAX_PROGRAMS} different states; the "
                         "programs used least recently are dropped. State that changes at every call should "
-                        "be an array (jnp.asarray) rather than a Python value."
+                        "be an array (jnp.asarray) rather than a Python value.",
+                        user_line(),
                     )
             self.programs = programs
             if self._by_signature is not None:
@@ -158,11 +160,6 @@ class Store:
 
 
 _MISS = Miss(None)
-
-
-def _warn(message: str) -> None:
-    line = user_line()
-    warn(message, None if line is None else line.file, None if line is None else line.line)
 
 
 _lock = threading.RLock()

@@ -311,13 +311,11 @@ class Capture:
         for label, generator, before in self._random:
             if _random_state(generator) != before:
                 name = getattr(self.function, "__name__", "a function")
-                line = user_line()
                 warn(
                     f"{label} gave random numbers while {name} was traced: they are constants "
                     "of the compiled program, the same at every call.\nUse "
                     "jax.random with a key, or draw outside and pass the numbers as arguments.",
-                    None if line is None else line.file,
-                    None if line is None else line.line,
+                    user_line(),
                 )
 
     def in_installed_package(self, path: Path) -> bool:

@@ -50,6 +50,16 @@ class _Apart:
         result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
         return result, traced
 
+    def with_aux(self, has_aux: bool) -> Function:
+        """The function in the form ``value, (aux, traced changes)`` that differentiation wants."""
+
+        def inner(*args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, list[Any]]]:
+            result, traced = self(*args, **kwargs)
+            value, aux = result if has_aux else (result, None)
+            return value, (aux, traced)
+
+        return _named(inner, self.function)
+
     def apply(self, values: list[Any]) -> None:
         self.changes.apply(self.capture, values)
 
@@ -64,13 +74,7 @@ def _value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **op
         if capture is None:
             return jax.value_and_grad(fun, argnums, has_aux, **options)(*args, **kwargs)
         apart = _Apart(capture, fun)
-
-        def inner(*args: Any, **kwargs: Any) -> Any:
-            result, traced = apart(*args, **kwargs)
-            value, aux = result if has_aux else (result, None)
-            return value, (aux, traced)
-
-        transformed = jax.value_and_grad(_named(inner, fun), argnums, has_aux=True, **options)
+        transformed = jax.value_and_grad(apart.with_aux(has_aux), argnums, has_aux=True, **options)
         (value, (aux, traced)), gradient = transformed(*args, **kwargs)
         apart.apply(traced)
         return ((value, aux) if has_aux else value), gradient
@@ -96,13 +100,7 @@ def _jacobian(transform: Function) -> Function:
             if capture is None:
                 return transform(fun, argnums, has_aux=has_aux, **options)(*args, **kwargs)
             apart = _Apart(capture, fun)
-
-            def inner(*args: Any, **kwargs: Any) -> Any:
-                result, traced = apart(*args, **kwargs)
-                value, aux = result if has_aux else (result, None)
-                return value, (aux, traced)
-
-            jac, (aux, traced) = transform(_named(inner, fun), argnums, has_aux=True, **options)(
+            jac, (aux, traced) = transform(apart.with_aux(has_aux), argnums, has_aux=True, **options)(
                 *args, **kwargs
             )
             apart.apply(traced)
@@ -129,13 +127,7 @@ def _along(transform: Function) -> Function:
         if capture is None:
             return transform(fun, *primals, has_aux=has_aux, **options)
         apart = _Apart(capture, fun)
-
-        def inner(*args: Any) -> Any:
-            result, traced = apart(*args)
-            value, aux = result if has_aux else (result, None)
-            return value, (aux, traced)
-
-        out, function, (aux, traced) = transform(_named(inner, fun), *primals, has_aux=True, **options)
+        out, function, (aux, traced) = transform(apart.with_aux(has_aux), *primals, has_aux=True, **options)
         apart.apply(traced)
         return (out, function, aux) if has_aux else (out, function)
 
@@ -148,13 +140,7 @@ def _jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> A
     if capture is None:
         return jax.jvp(fun, primals, tangents, has_aux=has_aux)
     apart = _Apart(capture, fun)
-
-    def inner(*args: Any) -> Any:
-        result, traced = apart(*args)
-        value, aux = result if has_aux else (result, None)
-        return value, (aux, traced)
-
-    out, tangent, (aux, traced) = jax.jvp(_named(inner, fun), primals, tangents, has_aux=True)
+    out, tangent, (aux, traced) = jax.jvp(apart.with_aux(has_aux), primals, tangents, has_aux=True)
     apart.apply(traced)
     return (out, tangent, aux) if has_aux else (out, tangent)
 
@@ -173,9 +159,7 @@ def _vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **options: Any) ->
         try:
             result, traced = batched(*args, **kwargs)
         except ValueError as error:
-            if "out_axes is None" not in str(error) and "out_axes" not in str(error):
-                raise
-            if not apart.changes:
+            if "out_axes" not in str(error) or not apart.changes:
                 raise
             raise LeakedWriteError(
                 f"{apart.changes.labels()} is written inside jax.vmap with a value that differs along the "
