@@ -6,6 +6,7 @@
   trace before it starts.
 * ``_SlotTracer``: a traced value that depends on captured arrays alone can still be asked for its
   concrete value (``if self.flag:``), because the arrays are known. Public tracers always refuse.
+* ``Direct``: the same questions answered where a function runs in the trace that is current.
 * ``eval_jaxpr``, ``trace_is_clean``, ``JitFunction``: small facts that JAX does not export.
 
 Tested by ``tests/test_compat.py`` against every supported JAX version.
@@ -30,6 +31,7 @@ from jax._src.interpreters import partial_eval as _pe
 
 __all__ = [
     "ArrayImpl",
+    "Direct",
     "JitFunction",
     "OpaqueTraceState",
     "Recorder",
@@ -237,6 +239,38 @@ class Recorder:
     def owns(self, tracer: Any) -> bool:
         """Whether ``tracer`` belongs to this trace (and not to a transform inside it)."""
         return isinstance(tracer, _pe.DynamicJaxprTracer) and tracer._trace is self._trace
+
+
+class Direct:
+    """Takes the place of a Recorder where a function runs in the trace that is current anyway.
+
+    Captured arrays are then themselves. Which traced values belong to a transform inside is told by
+    the traces that were there before; public API does not name the trace of a tracer.
+    """
+
+    def __init__(self) -> None:
+        self._traces: list[Any] = []
+        trace: Any = _core.trace_ctx.trace
+        while trace is not None:
+            self._traces.append(trace)
+            trace = getattr(trace, "parent_trace", None)
+
+    def close(self) -> None:
+        self._traces.clear()
+
+    def input(self, array: Any) -> Any:
+        """The array itself."""
+        return array
+
+    def take_over(self, tracer: Any) -> None:
+        """Nothing: tracers from outside stay what they are."""
+
+    def is_input(self, tracer: Any) -> Any:
+        """The captured array that ``tracer`` stands for: none, captured arrays are themselves."""
+
+    def owns(self, tracer: Any) -> bool:
+        """Whether ``tracer`` comes from outside (and not from a transform inside)."""
+        return any(tracer._trace is trace for trace in self._traces)
 
 
 _recorders: dict[int, Recorder] = {}

@@ -15,6 +15,7 @@ __all__ = [
     "FreshjitWarning",
     "LeakedWriteError",
     "StaleCompiledError",
+    "StateMismatchError",
     "UnsupportedStateError",
 ]
 
@@ -40,6 +41,10 @@ class LeakedWriteError(FreshjitError, RuntimeError):
 
 class StaleCompiledError(FreshjitError, RuntimeError):
     """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
+
+
+class StateMismatchError(FreshjitError, LookupError):
+    """A ``State`` does not fit the real objects: a path is missing, unknown, or cannot be written."""
 
 
 def warn(message: str, where: tuple[str, int, str] | None) -> None:

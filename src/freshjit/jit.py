@@ -21,7 +21,8 @@ from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import thread
-from freshjit.state.capture import Argument, Capture
+from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of
+from freshjit.state.capture import Capture
 from freshjit.state.path import Path
 
 __all__ = ["FreshJit", "jit"]
@@ -58,7 +59,7 @@ class _Options:
             **others,
         }
         jax.jit(function, **self.given)  # raises JAX's own errors about the parameters
-        self.parameters = _parameters(function)
+        self.parameters = parameters_of(function)
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
         self.static = self._resolve(static_argnums, static_argnames, "static")
         self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
@@ -75,7 +76,7 @@ class _Options:
         self, numbers: int | Sequence[int] | None, names: str | Iterable[str] | None, what: str
     ) -> frozenset[int | str]:
         found: set[int | str] = set()
-        positional = [p.name for p in self.parameters if p.kind in _POSITIONAL]
+        positional = [p.name for p in self.parameters if p.kind in POSITIONAL]
         for number in (numbers,) if isinstance(numbers, int) else (numbers or ()):
             if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"{what}_argnums must be ints, got {number!r}")
@@ -97,16 +98,6 @@ class _Options:
             if name in positional:
                 found.add(positional.index(name))
         return frozenset(found)
-
-
-_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return []
 
 
 def _frozen(value: Any) -> Hashable:
@@ -161,8 +152,9 @@ class FreshJit(Generic[P, R]):
     def _plan_holds(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether a TypeError can be the user's own: the arguments are of the kinds compiled for."""
         plans = {p.arguments for p in self._store.programs}
-        now = self._arguments(args, kwargs)
-        return any([(a.name, a.kind) for a in plan] == [(a.name, a.kind) for a in now] for plan in plans)
+        now = plan(self._options.parameters, args, kwargs, self._options.static)
+        form = [(a.name, a.kind) for a in now]
+        return any([(a.name, a.kind) for a in known] == form for known in plans)
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if _compat.jit_is_disabled():
@@ -188,8 +180,8 @@ class FreshJit(Generic[P, R]):
         return result
 
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-        arguments = self._arguments(args, kwargs)
-        root = Path.root("fn", _root_label(self._function))
+        arguments = plan(self._options.parameters, args, kwargs, self._options.static)
+        root = root_of(self._function)
         capture = Capture(self._function, root, changing=self._store.changing)
         try:
             record = capture.run(args, kwargs, arguments)
@@ -205,20 +197,6 @@ class FreshJit(Generic[P, R]):
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
         return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)
-
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Argument]:
-        """How each argument takes part in this call."""
-        static = self._options.static
-        names = [p.name for p in self._options.parameters if p.kind in _POSITIONAL]
-        plan: list[Argument] = []
-        for i, value in enumerate(args):
-            label = names[i] if i < len(names) else f"args[{i}]"
-            kind = "state" if i in static or not _is_jax_tree(value) else "traced"
-            plan.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
-        for name, value in kwargs.items():
-            kind = "state" if name in static or not _is_jax_tree(value) else "traced"
-            plan.append(Argument(name, kind, Path.root(f"kwargs[{name!r}]", name)))
-        return plan
 
     def _jax_options(self, arguments: Sequence[Argument], record: Any) -> dict[str, Any]:
         """The parameters for ``jax.jit`` of the pure function ``(slots, *traced) -> tuple``."""
@@ -360,29 +338,6 @@ def _codes(function: Any) -> list[Any]:
             if function is None:
                 found.append(type(call) if call is not None else object)
     return found
-
-
-def _root_label(function: Any) -> str:
-    if isinstance(function, (types.FunctionType, types.MethodType)):
-        return function.__name__
-    return "self" if not isinstance(function, type) else function.__name__
-
-
-def _is_jax_tree(value: Any) -> bool:
-    """Whether ``jax.jit`` would take this argument: an array, a number, or a pytree of such."""
-    kind = type(value)
-    if kind in (bool, int, float, complex) or isinstance(value, (jax.Array, np.generic)):
-        return True
-    if isinstance(value, np.ndarray):
-        return value.dtype.kind in "biufcV" and kind is np.ndarray
-    leaves = jax.tree_util.tree_leaves(value)
-    if len(leaves) == 1 and leaves[0] is value:
-        return (
-            isinstance(value, _compat.Tracer)
-            or hasattr(value, "__jax_array__")
-            or kind in (jax.ShapeDtypeStruct,)
-        )
-    return all(map(_is_jax_tree, leaves))
 
 
 def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:

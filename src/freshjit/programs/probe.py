@@ -23,7 +23,8 @@ import numpy as np
 from freshjit import _compat
 from freshjit.programs import checks, commit
 from freshjit.state import recipes
-from freshjit.state.capture import Argument, Record, Slot, Write
+from freshjit.state.arguments import Argument
+from freshjit.state.capture import Record, Slot, Write
 from freshjit.state.guards import Guard
 from freshjit.state.held import may_die
 from freshjit.state.path import Path

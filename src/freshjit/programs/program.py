@@ -10,7 +10,8 @@ import jax
 from freshjit import _compat
 from freshjit.programs.probe import Miss, Probe, generate, read
 from freshjit.programs.same import same_computation
-from freshjit.state.capture import Argument, Record, Slot
+from freshjit.state.arguments import Argument
+from freshjit.state.capture import Record, Slot
 from freshjit.state.guards import Guard
 from freshjit.state.recipes import Constant
 from freshjit.state.values import same_value

@@ -10,24 +10,27 @@ from __future__ import annotations
 import inspect
 import random
 import types
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import UnsupportedStateError, warn
+from freshjit.errors import StateMismatchError, UnsupportedStateError, warn
 from freshjit.state import recipes
 from freshjit.state.active import thread
+from freshjit.state.arguments import Argument
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
-from freshjit.state.hooks import Hooks
+from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, modules, numbers, objects, view_of
 
-__all__ = ["Argument", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
+__all__ = ["Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False, slots=True)
@@ -108,22 +111,13 @@ class Mutable(Protocol):
         """Make these changes."""
         ...
 
-    def label(self, key: Any) -> str:
-        """How the location is written for a person."""
+    def content(self, key: Any) -> Any:
+        """What is at ``key`` now; KeyError if there is nothing."""
         ...
 
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """How one argument takes part in a call.
-
-    ``traced``: JAX's own kinds, an input of the program. ``state``: a plain object, a callable, a
-    string, a static argument: read like captured state, from the root ``path``.
-    """
-
-    name: str | int
-    kind: str
-    path: Path
+    def place(self, key: Any) -> Path:
+        """Where ``key`` is in the real thing."""
+        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -171,6 +165,7 @@ class Capture:
         root: its path.
         plain_numpy: show NumPy arrays as plain copies guarded by their contents.
         changing: where Python numbers are known to change from call to call (trails of paths).
+        given: values to be read in place of the real arrays and numbers, by the trails of their paths.
     """
 
     def __init__(
@@ -179,8 +174,12 @@ class Capture:
         root: Path,
         plain_numpy: bool = False,
         changing: frozenset[Any] = frozenset(),
+        given: Mapping[Any, Any] | None = None,
     ) -> None:
         self.changing = changing
+        self.given = given
+        self.outer: Capture | None = None
+        self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
         self._arguments_changed = False
         self._random: list[tuple[str, Any, Any]] = []
@@ -204,7 +203,7 @@ class Capture:
         self._saw_numpy = False
         self.sees_identity = False
         self._keep: list[Any] = []
-        self.recorder: _compat.Recorder | None = None
+        self.recorder: _compat.Recorder | _compat.Direct | None = None
 
     # -- what views call ------------------------------------------------------------------------
 
@@ -253,6 +252,8 @@ class Capture:
             return
         self._guarded.add(mark)
         self.guards.append(Guard(path, kind, value, user_line()))
+        if self.outer is not None:
+            self.outer.guard(path.on(self.bases), kind, value.on(self.bases) if kind == "alias" else value)
 
     def input(self, array: Any, path: Path, device_array: Any = None) -> Any:
         """Make an input of the array found at ``path``; returns the tracer that stands for it.
@@ -268,8 +269,23 @@ class Capture:
         self.guard(path, "aval", jax.typeof(concrete) if not is_numpy else (array.shape, array.dtype))
         slot = Slot(path, concrete, "numpy" if is_numpy else "array", user_line())
         self.slots.append(slot)
+        if self.given is not None:
+            return self.given_at(path)
         self._slot_of[id(concrete)] = slot
+        if self.outer is not None:
+            return arrays.to_jax(self.outer.view(array, path.on(self.bases)))
         return self.recorder.input(concrete)
+
+    def given_at(self, path: Path) -> Any:
+        """The value given for an array of the state."""
+        assert self.given is not None
+        value = self.given.get(path.trail, GAP)
+        if value is GAP:
+            raise StateMismatchError(
+                f"{path} is read, but the given state does not have it.\nRead the state with arguments for "
+                "which the function reads the same things."
+            )
+        return value
 
     @property
     def saw_numpy(self) -> bool:
@@ -348,6 +364,44 @@ class Capture:
 
     # -- the run --------------------------------------------------------------------------------
 
+    def run_directly(self, call: Callable[[Capture], T], bases: Mapping[str, Path] | None = None) -> T:
+        """Run ``call`` with this capture watching, in the trace that is current, on the arrays themselves.
+
+        What is written is held apart; ``call`` may ask ``written`` for it before it returns.
+
+        Parameters:
+            bases: inside another capture, where that one finds the roots of this one. It then guards what is
+                read here.
+        """
+        outer = self.outer = thread.capture
+        self.bases = bases or {}
+        self.recorder = _compat.Direct()
+        thread.capture = self
+        try:
+            return call(self)
+        finally:
+            thread.capture = outer
+            self._release()
+
+    def written(self) -> tuple[Record, list[Any]]:
+        """What a direct run has written so far, as a record without guards, and the values in it."""
+        finished: dict[str, Any] = {}
+        outputs = self._finish(None, finished)
+        record = Record(
+            jaxpr=None,
+            out_avals=(),
+            guards=[],
+            slots=[],
+            constants=[],
+            writes=finished["writes"],
+            output=finished["output"],
+            n_outputs=len(outputs),
+            distinct=[],
+            result_tree=finished["tree"],
+            result_outputs=finished["leaves"],
+        )
+        return record, outputs
+
     def run(
         self,
         args: Sequence[Any],
@@ -383,7 +437,7 @@ class Capture:
             traced.__name__ = wrapped.__name__
         if hasattr(getattr(wrapped, "__func__", wrapped), "__code__"):
             traced.__wrapped__ = wrapped  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
-        inputs = [_value(args, kwargs, a) for a in arguments if a.kind == "traced"]
+        inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
         jaxpr = jax.make_jaxpr(traced)(*inputs)
         self._report_random()
         return self._record(jaxpr, finished)
@@ -404,10 +458,10 @@ class Capture:
                 value = next(traced)
                 for leaf in jax.tree_util.tree_leaves(value):
                     self.recorder.take_over(leaf)
-                original = _value(args, kwargs, argument)
+                original = argument.of(args, kwargs)
                 value = objects.adopt_argument(self, value, original, argument.path)
             else:
-                value = self.view(_value(args, kwargs, argument), argument.path)
+                value = self.view(argument.of(args, kwargs), argument.path)
             if isinstance(argument.name, int):
                 call_args.append(value)
             else:
@@ -508,10 +562,6 @@ class Capture:
             yield
         finally:
             thread.capture = self
-
-
-def _value(args: Sequence[Any], kwargs: dict[str, Any], argument: Argument) -> Any:
-    return args[argument.name] if isinstance(argument.name, int) else kwargs[argument.name]
 
 
 def _random_state(generator: Any) -> str:

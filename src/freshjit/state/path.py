@@ -7,6 +7,7 @@ interned: the same steps give the same object.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, Literal
@@ -60,7 +61,7 @@ class Path:
     @property
     def trail(self) -> tuple[Any, ...]:
         """The steps from the root: equal for paths of different captures that lead to the same place."""
-        own = (self.step, _hashable(self.key))
+        own = (self.step, id(self.key()) if self.step == "constant" else _hashable(self.key))
         return (own,) if self.parent is None else (*self.parent.trail, own)
 
     @staticmethod
@@ -76,6 +77,12 @@ class Path:
             known = Path(self, step, key, self._label(step, key) if label is None else label)
             self._children[slot] = known
         return known
+
+    def on(self, bases: Mapping[str, Path]) -> Path:
+        """The same steps from another root: ``bases`` gives one for each root's key."""
+        if self.parent is None:
+            return self if self.step == "constant" else bases[self.key]
+        return self.parent.on(bases).to(self.step, self.key, self.label)
 
     def attr(self, name: str) -> Path:
         return self.to("attr", name)

@@ -28,7 +28,18 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import arrays, containers, ecosystem, functions, modules, numbers, objects
+from freshjit.state.views import (
+    arrays,
+    callbacks,
+    containers,
+    ecosystem,
+    functions,
+    loops,
+    modules,
+    numbers,
+    objects,
+    transforms,
+)
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -76,6 +87,8 @@ def register(kind: type, view: View) -> None:
 def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
     if is_plain(value) or isinstance(value, np.generic):
+        if capture.given and path.trail in capture.given:
+            return capture.given[path.trail]
         if capture.changing and type(value) in (int, float) and path.trail in capture.changing:
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
@@ -143,3 +156,7 @@ def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
         "read, and compiled code cannot move it.\n"
         "Keep a list and an index in its place, or take the next item outside and pass it as an argument."
     )
+
+
+for module in (transforms, loops, callbacks):
+    module.install()

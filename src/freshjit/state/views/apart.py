@@ -20,7 +20,7 @@ from freshjit.state.values import is_plain
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
 
-__all__ = ["Changes", "run_apart"]
+__all__ = ["Apart", "Change", "Changes", "named", "run_apart"]
 
 
 @dataclass(eq=False, slots=True)
@@ -33,7 +33,7 @@ class Change:
 
     @property
     def label(self) -> str:
-        return self.thing.label(self.key)
+        return str(self.thing.place(self.key))
 
 
 @dataclass(eq=False, slots=True)
@@ -54,6 +54,19 @@ class Changes:
     def labels(self) -> str:
         return ", ".join(dict.fromkeys(c.label for c in self.changes))
 
+    def holes(self, capture: Capture) -> dict[int, list[Change]]:
+        """For each traced value, by its position among them: the changes it is part of."""
+        found: dict[int, list[Change]] = {}
+        for change in self.changes:
+
+            def note(value: Any, change: Change = change) -> Any:
+                if type(value) is _Hole:
+                    found.setdefault(value.index, []).append(change)
+                return value
+
+            _map_traced(capture, change.value, note, {})
+        return found
+
     def apply(self, capture: Capture, values: list[Any]) -> None:
         """Make the changes, with ``values`` in the holes."""
         for change, new in zip(self.changes, self.filled(capture, values), strict=True):
@@ -69,6 +82,28 @@ class Changes:
 
         memo: dict[int, Any] = {}
         return [_map_traced(capture, change.value, fill, memo) for change in self.changes]
+
+
+class Apart:
+    """A function prepared for a transform: called by it, it returns its result and its traced changes."""
+
+    def __init__(self, capture: Capture, function: Callable[..., Any]) -> None:
+        self.capture, self.function = capture, function
+        self.changes: Changes = Changes([], None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
+        return result, traced
+
+    def apply(self, values: list[Any]) -> None:
+        self.changes.apply(self.capture, values)
+
+
+def named(function: Callable[..., Any], like: Any) -> Callable[..., Any]:
+    """``function`` under the name of the user's own, which JAX's errors then give."""
+    function.__name__ = getattr(like, "__name__", type(like).__name__)
+    function.__wrapped__ = like  # pyright: ignore[reportFunctionMemberAccess]
+    return function
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -50,6 +50,8 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
         capture.mutable(plain)
         return capture.remember(value, plain.view, path)
     source = Source(capture, value, path)
+    if capture.given is not None and path.trail in capture.given:
+        source.stand_for(capture.given[path.trail])
     capture.mutable(source)
     capture.guard(path, "aval", (value.shape, value.dtype))
     return capture.remember(value, NumpyView(source, ()), path)
@@ -82,8 +84,11 @@ class PlainCopy:
     def apply(self, changes: dict[Any, Any]) -> None:
         pass
 
-    def label(self, key: Any) -> str:
-        return str(self.path)
+    def content(self, key: Any) -> Any:
+        return self.snapshot()
+
+    def place(self, key: Any) -> Path:
+        return self.path
 
 
 class Source:
@@ -94,7 +99,15 @@ class Source:
         self.before = original.copy()
         self._numbers: np.ndarray[Any, Any] | None = None
         self._tracer: Any = None
+        self._given = False
         self._log: list[tuple[Any, Any, SourceLine | None]] = []  # writes since the first traced one
+
+    def stand_for(self, value: Any) -> None:
+        """Be this value in place of the array's own contents."""
+        self._tracer, self._given = value, True
+        if not isinstance(value, _compat.Tracer):
+            self._numbers = np.array(value)
+            self.before = self._numbers.copy()
 
     def numbers(self) -> np.ndarray[Any, Any]:
         if self._log:
@@ -103,6 +116,8 @@ class Source:
                 f"has been written into it{_at(self._log[0][2])}: NumPy can only hold concrete numbers."
                 f"\n{self.advice()}"
             )
+        if self._numbers is None and self._given:
+            return np.asarray(self._tracer)  # JAX says that a traced value has no numbers
         if self._numbers is None:
             self.capture.needs_content(self.path, self.before)
             self._numbers = self.before.copy()
@@ -173,8 +188,11 @@ class Source:
     def apply(self, changes: dict[Any, Any]) -> None:
         self._log.extend(tuple(entry) for entry in changes.get("log", ()))
 
-    def label(self, key: Any) -> str:
-        return str(self.path)
+    def content(self, key: Any) -> Any:
+        return self.snapshot()
+
+    def place(self, key: Any) -> Path:
+        return self.path
 
 
 def _at(where: SourceLine | None) -> str:

@@ -71,8 +71,13 @@ class SequenceCopy:
             else:
                 self.view[key] = value
 
-    def label(self, key: Any) -> str:
-        return str(self.path) if key == "all" else f"{self.path}[{key}]"
+    def content(self, key: Any) -> Any:
+        if key == "all":
+            raise KeyError("another length")
+        return _items(self.view)[key]
+
+    def place(self, key: Any) -> Path:
+        return self.path if key == "all" else self.path.item(key)
 
 
 class MappingCopy:
@@ -122,8 +127,11 @@ class MappingCopy:
             else:
                 self.contents[key] = value
 
-    def label(self, key: Any) -> str:
-        return f"{self.path}[{key!r}]"
+    def content(self, key: Any) -> Any:
+        return dict.__getitem__(self.contents, key)
+
+    def place(self, key: Any) -> Path:
+        return self.path.item(key) if self.set_action == "setitem" else self.path.attr(key)
 
 
 class SetCopy:
@@ -156,8 +164,11 @@ class SetCopy:
         for value in changes.values():
             self.restore(value)
 
-    def label(self, key: Any) -> str:
-        return str(self.path)
+    def content(self, key: Any) -> Any:
+        return self.snapshot()
+
+    def place(self, key: Any) -> Path:
+        return self.path
 
 
 def _real_key(capture: Capture, key: Any) -> Any:
@@ -297,8 +308,11 @@ class BufferCopy:
         for value in changes.values():
             self.restore(value)
 
-    def label(self, key: Any) -> str:
-        return str(self.path)
+    def content(self, key: Any) -> Any:
+        return self.snapshot()
+
+    def place(self, key: Any) -> Path:
+        return self.path
 
 
 def view_buffer(capture: Capture, value: Any, path: Path) -> Any:

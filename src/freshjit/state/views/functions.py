@@ -7,7 +7,6 @@ arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays ap
 
 from __future__ import annotations
 
-import copy
 import dis
 import functools
 import types
@@ -71,8 +70,14 @@ class CellState:
         for value in changes.values():
             self.restore(value)
 
-    def label(self, key: Any) -> str:
-        return self.path.to("contents").label
+    def content(self, key: Any) -> Any:
+        value = self.snapshot()
+        if value is GAP:
+            raise KeyError(str(self.path))
+        return value
+
+    def place(self, key: Any) -> Path:
+        return self.path.to("contents", None, self.path.label)
 
 
 class FunctionDict:
@@ -115,8 +120,11 @@ class FunctionDict:
             else:
                 self.clone.__dict__[name] = value
 
-    def label(self, key: Any) -> str:
-        return f"{self.path}.{key}"
+    def content(self, key: Any) -> Any:
+        return self.clone.__dict__[key]
+
+    def place(self, key: Any) -> Path:
+        return self.path.to("dict").to("item", key, f"{self.path}.{key}")
 
 
 def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
@@ -316,7 +324,8 @@ def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
         capture.guard(path, "is", value)
         return capture.remember(value, modules.library_value(value), path)
     capture.guard(path, "type", type(value))
-    view = copy.copy(value)
+    stateful = transforms.StatefulVjp if isinstance(value, jax.custom_vjp) else transforms.StatefulJvp
+    view = transforms.as_kind(value, stateful)
     capture.remember(value, view, path)
     for name in ("fun", "jvp", "fwd", "bwd"):
         function = getattr(value, name, None)

@@ -159,8 +159,11 @@ class Namespace(dict[str, Any]):
             else:
                 self.assign(name, value)
 
-    def label(self, key: Any) -> str:
-        return str(key)
+    def content(self, key: Any) -> Any:
+        return self[key]
+
+    def place(self, key: Any) -> Path:
+        return self.path.to("item", key, f"{self.prefix}.{key}" if self.prefix else key)
 
 
 @functools.lru_cache(maxsize=4096)

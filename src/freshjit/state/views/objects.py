@@ -74,7 +74,7 @@ class ObjectState:
             _entry(cls, "__getattr__") is _MISSING
         )
 
-    def place(self, name: str) -> Path:
+    def attribute(self, name: str) -> Path:
         """The path of an attribute that sits in the instance dictionary."""
         return self.path.attr(name) if self.plain_access else self.path.to("dictitem", name)
 
@@ -146,8 +146,19 @@ class ObjectState:
                 target[name] = value
                 self.deleted.discard(name)
 
-    def label(self, key: Any) -> str:
-        return f"{self.path}.{key[1]}"
+    def content(self, key: Any) -> Any:
+        kind, name = key
+        known = self.attrs if kind == "attr" else self.slots
+        if known.get(name, GAP) is GAP:
+            try:
+                return getattr(self.view, name)  # not read so far: it is now, through the hooks
+            except AttributeError:
+                raise KeyError(name) from None
+        return known[name]
+
+    def place(self, key: Any) -> Path:
+        kind, name = key
+        return self.attribute(name) if kind == "attr" else self.path.attr(name)
 
 
 def _replace(target: dict[str, Any], old: dict[str, Any], keep: dict[str, Any]) -> None:
@@ -318,7 +329,7 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
     capture.objects[id(rebuilt)] = state
     capture.mutable(state)
     for name, value in parts:
-        adopt_argument(capture, value, getattr(original, name, None), state.place(name))
+        adopt_argument(capture, value, getattr(original, name, None), state.attribute(name))
 
 
 def _holds_tracer(value: Any) -> bool:
@@ -363,7 +374,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         if name in state.attrs:
             return state.attrs[name]
         if not state.complete and name not in state.deleted and name in state.real:
-            view = capture.view(state.real[name], state.place(name))
+            view = capture.view(state.real[name], state.attribute(name))
             state.attrs[name] = state.initial[name] = view
             return view
     if raw is not _MISSING:
@@ -389,6 +400,15 @@ def _owner(cls: type, name: str) -> type:
         if name in hooks.original_entries(base):
             return base
     raise KeyError(name)
+
+
+def slot_names(cls: type) -> list[str]:
+    """The names in the ``__slots__`` of a class and its bases."""
+    found: list[str] = []
+    for base in cls.__mro__:
+        entries = hooks.original_entries(base)
+        found += [name for name, raw in entries.items() if isinstance(raw, types.MemberDescriptorType)]
+    return list(dict.fromkeys(found))
 
 
 def _read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
@@ -419,7 +439,7 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
             if name in state.deleted:
                 continue
             if name not in state.attrs:
-                state.attrs[name] = state.initial[name] = capture.view(value, state.place(name))
+                state.attrs[name] = state.initial[name] = capture.view(value, state.attribute(name))
             ordered[name] = state.attrs[name]
         ordered.update(state.attrs)
         state.attrs.clear()

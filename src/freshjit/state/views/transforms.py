@@ -1,95 +1,90 @@
 """JAX's transforms as traced code finds them: the same, with the state of the function threaded through.
 
-Importing this module tells ``modules.library_value`` about the replacements, so that they are found
-under every spelling: ``jax.grad``, ``from jax import grad``, ``jax.lax.scan``, ``lax.scan``… They are
-also made from functions that JAX's own transforms returned earlier (``g = jax.grad(f)`` outside).
+They are found under every spelling: ``jax.grad``, ``from jax import grad``, ``partial(jax.checkpoint,
+…)``… They are also made from functions that JAX's own transforms returned earlier (``g =
+jax.grad(f)`` outside). Beyond JAX's parameters ``vmap`` and ``shard_map`` say here what becomes of state that
+differs along the mapped axis.
 """
 
 from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import io_callback as jax_io_callback
 
-from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.path import Path
-from freshjit.state.views import arrays
-from freshjit.state.views.apart import Change, Changes, run_apart
-from freshjit.state.views.modules import Namespace, replace_in_captures
-from freshjit.state.views.numbers import plain_number
+from freshjit.state.views import arrays, places
+from freshjit.state.views.apart import Apart, Changes, named, run_apart
+from freshjit.state.views.modules import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
+__all__ = [
+    "checkpoint",
+    "eval_shape",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "make_jaxpr",
+    "shard_map",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+]
+
 Function = Callable[..., Any]
-
-
-def _named(function: Function, like: Any) -> Function:
-    function.__name__ = getattr(like, "__name__", type(like).__name__)
-    function.__wrapped__ = like  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
-    return function
-
-
-class _Apart:
-    """A function prepared for a transform: called by it, it returns its result and its traced changes."""
-
-    def __init__(self, capture: Capture, function: Function) -> None:
-        self.capture, self.function = capture, function
-        self.changes: Changes = Changes([], None)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
-        result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
-        return result, traced
-
-    def with_aux(self, has_aux: bool) -> Function:
-        """The function in the form ``value, (aux, traced changes)`` that differentiation wants."""
-
-        def inner(*args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, list[Any]]]:
-            result, traced = self(*args, **kwargs)
-            value, aux = result if has_aux else (result, None)
-            return value, (aux, traced)
-
-        return _named(inner, self.function)
-
-    def apply(self, values: list[Any]) -> None:
-        self.changes.apply(self.capture, values)
 
 
 # -- differentiation ------------------------------------------------------------------------------
 
 
-def _value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
+def _with_aux(apart: Apart, has_aux: bool) -> Function:
+    """The function in the form ``value, (aux, traced changes)`` that differentiation wants."""
+
+    def inner(*args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, list[Any]]]:
+        result, traced = apart(*args, **kwargs)
+        value, aux = result if has_aux else (result, None)
+        return value, (aux, traced)
+
+    return named(inner, apart.function)
+
+
+def value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.value_and_grad(fun, argnums, has_aux, **options)(*args, **kwargs)
-        apart = _Apart(capture, fun)
-        transformed = jax.value_and_grad(apart.with_aux(has_aux), argnums, has_aux=True, **options)
+        apart = Apart(capture, fun)
+        transformed = jax.value_and_grad(_with_aux(apart, has_aux), argnums, has_aux=True, **options)
         (value, (aux, traced)), gradient = transformed(*args, **kwargs)
         apart.apply(traced)
         return ((value, aux) if has_aux else value), gradient
 
-    return _named(value_and_grad_f, fun)
+    return named(value_and_grad_f, fun)
 
 
-def _grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
-    both = _value_and_grad(fun, argnums, has_aux, **options)
+def grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
+    return named(_gradient_of(value_and_grad(fun, argnums, has_aux, **options), has_aux), fun)
 
+
+def _gradient_of(both: Function, has_aux: bool) -> Function:
     def grad_f(*args: Any, **kwargs: Any) -> Any:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 
-    return _named(grad_f, fun)
+    return named(grad_f, both)
 
 
 def _jacobian(transform: Function) -> Function:
@@ -99,23 +94,23 @@ def _jacobian(transform: Function) -> Function:
             capture = thread.capture
             if capture is None:
                 return transform(fun, argnums, has_aux=has_aux, **options)(*args, **kwargs)
-            apart = _Apart(capture, fun)
-            jac, (aux, traced) = transform(apart.with_aux(has_aux), argnums, has_aux=True, **options)(
+            apart = Apart(capture, fun)
+            jac, (aux, traced) = transform(_with_aux(apart, has_aux), argnums, has_aux=True, **options)(
                 *args, **kwargs
             )
             apart.apply(traced)
             return (jac, aux) if has_aux else jac
 
-        return _named(jacfun, fun)
+        return named(jacfun, fun)
 
     return jacobian
 
 
-_jacfwd, _jacrev = _jacobian(jax.jacfwd), _jacobian(jax.jacrev)
+jacfwd, jacrev = _jacobian(jax.jacfwd), _jacobian(jax.jacrev)
 
 
-def _hessian(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
-    return _jacfwd(_jacrev(fun, argnums, has_aux, **options), argnums, has_aux, **options)
+def hessian(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
+    return jacfwd(jacrev(fun, argnums, has_aux, **options), argnums, has_aux, **options)
 
 
 def _along(transform: Function) -> Function:
@@ -126,69 +121,352 @@ def _along(transform: Function) -> Function:
         capture = thread.capture
         if capture is None:
             return transform(fun, *primals, has_aux=has_aux, **options)
-        apart = _Apart(capture, fun)
-        out, function, (aux, traced) = transform(apart.with_aux(has_aux), *primals, has_aux=True, **options)
+        apart = Apart(capture, fun)
+        out, function, (aux, traced) = transform(_with_aux(apart, has_aux), *primals, has_aux=True, **options)
         apart.apply(traced)
         return (out, function, aux) if has_aux else (out, function)
 
     return call
 
 
-def _jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+vjp, linearize = _along(jax.vjp), _along(jax.linearize)
+
+
+def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     primals, tangents = arrays.to_jax(primals), arrays.to_jax(tangents)
     capture = thread.capture
     if capture is None:
         return jax.jvp(fun, primals, tangents, has_aux=has_aux)
-    apart = _Apart(capture, fun)
-    out, tangent, (aux, traced) = jax.jvp(apart.with_aux(has_aux), primals, tangents, has_aux=True)
+    apart = Apart(capture, fun)
+    out, tangent, (aux, traced) = jax.jvp(_with_aux(apart, has_aux), primals, tangents, has_aux=True)
     apart.apply(traced)
     return (out, tangent, aux) if has_aux else (out, tangent)
 
 
+# -- functions with a derivative of their own -----------------------------------------------------------
+
+
+def _zero_tangent(value: Any) -> Any:
+    if jnp.issubdtype(value.dtype, jnp.inexact):
+        return jnp.zeros_like(value)
+    return np.zeros(value.shape, jax.dtypes.float0)
+
+
+class _Rules:
+    """The functions of one call of a ``custom_jvp`` or ``custom_vjp``, each with its traced changes."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.changes: Changes | None = None
+
+    def run(self, rule: Function, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+        if self.capture.recorder is None:
+            return rule(*args), []  # differentiated after the capture: nothing is written any more
+        result, self.changes, traced = run_apart(self.capture, rule, args, {})
+        return result, traced
+
+    def apply(self, values: list[Any]) -> None:
+        if self.changes is not None:
+            self.changes.apply(self.capture, values)
+
+
+class StatefulJvp(jax.custom_jvp):  # pyright: ignore[reportMissingTypeArgument, reportUntypedBaseClass]
+    """The view of a ``jax.custom_jvp``: what its function or its rule writes is threaded out."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fun: Any = self.fun
+        jvp_rule: Any = self.jvp
+        if thread.capture is None or jvp_rule is None:
+            return super().__call__(*args, **kwargs)
+        rules = _Rules(thread.capture)
+
+        def with_tangents(*args: Any) -> Any:
+            (out, tangent), traced = rules.run(jvp_rule, args)
+            return (out, traced), (tangent, [_zero_tangent(t) for t in traced])
+
+        inner = as_kind(self, jax.custom_jvp)
+        inner.fun = named(lambda *a: rules.run(fun, a), fun)
+        inner.jvp = named(with_tangents, jvp_rule)
+        result, traced = inner(*map(arrays.to_jax, args), **arrays.to_jax(kwargs))
+        rules.apply(traced)
+        return result
+
+
+class StatefulVjp(jax.custom_vjp):  # pyright: ignore[reportMissingTypeArgument, reportUntypedBaseClass]
+    """The view of a ``jax.custom_vjp``: what its function or its forward rule writes is threaded out."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fun: Any = self.fun
+        fwd: Any = self.fwd
+        bwd: Any = self.bwd
+        if thread.capture is None or fwd is None:
+            return super().__call__(*args, **kwargs)
+        rules = _Rules(thread.capture)
+
+        def forward(*args: Any) -> Any:
+            (out, residuals), traced = rules.run(fwd, args)
+            return (out, traced), residuals
+
+        def backward(*args: Any) -> Any:
+            *before, (cotangent, _) = args
+            return bwd(*before, cotangent)
+
+        inner = as_kind(self, jax.custom_vjp)
+        inner.fun = named(lambda *a: rules.run(fun, a), fun)
+        inner.fwd, inner.bwd = named(forward, fwd), named(backward, bwd)
+        result, traced = inner(*map(arrays.to_jax, args), **arrays.to_jax(kwargs))
+        rules.apply(traced)
+        return result
+
+
+def as_kind(value: Any, kind: Any) -> Any:
+    """The same custom derivative as an object of another class (they differ in methods only)."""
+    new = object.__new__(kind)
+    new.__dict__.update(vars(value))
+    return new
+
+
 # -- mapping and rematerialisation --------------------------------------------------------------------
 
+Reducer = Callable[[Any], Any]
 
-def _vmap(fun: Function, in_axes: Any = 0, out_axes: Any = 0, **options: Any) -> Function:
+_REDUCERS: dict[str, Reducer] = {
+    "mean": lambda a: jnp.mean(a, axis=0).astype(a.dtype),
+    "sum": lambda a: jnp.sum(a, axis=0).astype(a.dtype),
+    "max": lambda a: jnp.max(a, axis=0),
+    "min": lambda a: jnp.min(a, axis=0),
+    "first": lambda a: a[0],
+    "last": lambda a: a[-1],
+}
+
+
+class _PerLane:
+    """What ``state_axes`` says about state that differs from lane to lane of a ``vmap``."""
+
+    def __init__(self, state_axes: Mapping[str, Any]) -> None:
+        self.entering: dict[str, int | None] = {}
+        self.leaving: dict[str, Any] = {}
+        for path, meaning in state_axes.items():
+            enter, leave = meaning if isinstance(meaning, tuple) else (meaning, meaning)
+            if not (leave is None or type(leave) is int or callable(leave) or leave in _REDUCERS):
+                raise ValueError(
+                    f"state_axes[{path!r}] is {leave!r}; it must be an axis, a pair of axes (in, out), a "
+                    f"function of the stacked values, or one of {', '.join(map(repr, _REDUCERS))}."
+                )
+            self.entering[path] = enter if type(enter) is int else None
+            self.leaving[path] = leave
+
+    def rule(self, label: str) -> str | None:
+        """Which entry speaks of the location with this label."""
+        label = label.removeprefix("closure ")
+        for path in self.leaving:
+            if self.leaving[path] is not None and (
+                label == path or label.startswith((path + ".", path + "["))
+            ):
+                return path
+        return None
+
+    def entered(self, capture: Capture, fun: Function, size: int) -> tuple[list[places.Leaf], list[int]]:
+        """The leaves that each lane sees its own slice of, and their axes.
+
+        With one axis for both ways a value that does not have the lanes yet is the same for all.
+        """
+        leaves: list[places.Leaf] = []
+        axes: list[int] = []
+        for path, axis in self.entering.items():
+            if axis is None:
+                continue
+            for leaf in places.select(capture, path, fun):
+                shape = np.shape(leaf.value)
+                if -len(shape) <= axis < len(shape) and shape[axis] == size:
+                    leaves.append(leaf)
+                    axes.append(axis)
+        return leaves, axes
+
+    def leave(self, path: str, stacked: Any) -> Any:
+        meaning = self.leaving[path]
+        if type(meaning) is int:
+            return jnp.moveaxis(stacked, 0, meaning)
+        return (_REDUCERS[meaning] if isinstance(meaning, str) else meaning)(stacked)
+
+
+def _grouped(apart: Apart, traced: list[Any], rule: Callable[[str], str | None]) -> dict[int, str]:
+    """Which traced changes differ along the axis on purpose: by position, the rule for each."""
+    found: dict[int, str] = {}
+    for index, changes in apart.changes.holes(apart.capture).items():
+        rules = {rule(change.label) for change in changes}
+        if rules != {None}:
+            if len(rules) > 1:
+                labels = ", ".join(change.label for change in changes)
+                raise UnsupportedStateError(
+                    f"{labels} were given one value, but only some of them are to differ along the mapped "
+                    "axis.\nName all of them, or none."
+                )
+            found[index] = str(rules.pop())
+    return found
+
+
+def vmap(
+    fun: Function,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *positional: Any,
+    state_axes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> Function:
+    lanes = _PerLane(state_axes or {})
+
     def vmap_f(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
-            return jax.vmap(fun, in_axes, out_axes, **options)(*args, **kwargs)
-        apart = _Apart(capture, fun)
-        batched = jax.vmap(_named(lambda *a, **k: apart(*a, **k), fun), in_axes, (out_axes, None), **options)
+            return jax.vmap(fun, in_axes, out_axes, *positional, **options)(*args, **kwargs)
+        leaves: list[places.Leaf] = []
+        axes: list[int] = []
+        if any(axis is not None for axis in lanes.entering.values()):
+            leaves, axes = lanes.entered(capture, fun, _size(args, kwargs, in_axes, options))
+        differing: dict[int, str] = {}
+
+        def inner(state: list[Any], args: Any, kwargs: Any) -> Any:
+            with places.entered(leaves, state):
+                result, traced = apart(*args, **kwargs)
+            differing.update(_grouped(apart, traced, lanes.rule))
+            same = [None if i in differing else value for i, value in enumerate(traced)]
+            stacked = [value if i in differing else None for i, value in enumerate(traced)]
+            return result, same, stacked
+
+        apart = Apart(capture, fun)
+        in_all = (axes, tuple(in_axes) if isinstance(in_axes, list) else in_axes, 0)
+        batched = jax.vmap(named(inner, fun), in_all, (out_axes, None, 0), *positional, **options)
+        values = [jnp.asarray(arrays.to_jax(leaf.value)) for leaf in leaves]
         try:
-            result, traced = batched(*args, **kwargs)
+            result, same, stacked = batched(values, args, kwargs)
         except ValueError as error:
             if "out_axes" not in str(error) or not apart.changes:
                 raise
             raise LeakedWriteError(
                 f"{apart.changes.labels()} is written inside jax.vmap with a value that differs along the "
                 f"mapped axis (called at {apart.changes.where}): plain Python has one value to put there.\n"
-                "Return the values from the mapped function and combine them outside (a mean, the last…)."
+                "Return the values from the mapped function and combine them outside (a mean, the last…), or "
+                "say what it means with freshjit.vmap(..., state_axes={path: axis or 'mean' or 'last'})."
             ) from error
+        traced = [
+            lanes.leave(differing[i], value) if i in differing else same[i] for i, value in enumerate(stacked)
+        ]
         apart.apply(traced)
         return result
 
-    return _named(vmap_f, fun)
+    return named(vmap_f, fun)
 
 
-def _checkpoint(fun: Any = None, **options: Any) -> Any:
+def _size(args: Any, kwargs: Any, in_axes: Any, options: Mapping[str, Any]) -> int:
+    """How many lanes a ``vmap`` has."""
+    if options.get("axis_size") is not None:
+        return options["axis_size"]
+    sizes: list[int] = []
+
+    def note(axis: Any, part: Any) -> None:
+        if axis is not None:
+            sizes.extend(np.shape(leaf)[axis] for leaf in jax.tree_util.tree_leaves(part))
+
+    axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    jax.tree_util.tree_map(note, axes, args, is_leaf=lambda a: a is None)
+    sizes.extend(np.shape(leaf)[0] for leaf in jax.tree_util.tree_leaves(kwargs))
+    if not sizes:
+        raise ValueError("vmap needs at least one mapped argument, or axis_size")
+    return sizes[0]
+
+
+def shard_map(f: Any = None, /, *, out_specs: Any, **options: Any) -> Any:
+    if f is None:
+        return lambda function: shard_map(function, out_specs=out_specs, **options)
+    spread: Mapping[str, Any] = options.pop("state_specs", None) or {}
+
+    def rule(label: str) -> str | None:
+        label = label.removeprefix("closure ")
+        return next((p for p in spread if label == p or label.startswith((p + ".", p + "["))), None)
+
+    def sharded(*args: Any) -> Any:
+        args = arrays.to_jax(args)
+        capture = thread.capture
+        if capture is None:
+            return jax.shard_map(f, out_specs=out_specs, **options)(*args)
+        apart = Apart(capture, f)
+        order: dict[str, list[int]] = {}
+
+        def inner(*args: Any) -> Any:
+            result, traced = apart(*args)
+            differing = _grouped(apart, traced, rule)
+            order.clear()
+            for i in range(len(traced)):
+                order.setdefault(differing.get(i, ""), []).append(i)
+            return result, {path: [traced[i] for i in order.get(path, [])] for path in specs}
+
+        specs = {"": jax.sharding.PartitionSpec(), **spread}
+        try:
+            result, groups = jax.shard_map(named(inner, f), out_specs=(out_specs, specs), **options)(*args)
+        except ValueError as error:
+            if not apart.changes or "out_specs" not in str(error):
+                raise
+            raise LeakedWriteError(
+                f"{apart.changes.labels()} is written inside jax.shard_map with a value that may differ from "
+                f"device to device (called at {apart.changes.where}).\nReduce it over the mesh axis first "
+                "(jax.lax.pmean), or say how it is laid out with freshjit.shard_map(..., state_specs={path: "
+                "PartitionSpec})."
+            ) from error
+        traced: dict[int, Any] = {}
+        for path, values in groups.items():
+            traced.update(zip(order.get(path, []), values, strict=True))
+        apart.apply([traced[i] for i in range(len(traced))])
+        return result
+
+    return named(sharded, f)
+
+
+def checkpoint(fun: Any = None, **options: Any) -> Any:
     if fun is None:
-        return lambda function: _checkpoint(function, **options)
+        return lambda function: checkpoint(function, **options)
 
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.checkpoint(fun, **options)(*args, **kwargs)
-        apart = _Apart(capture, fun)
+        apart = Apart(capture, fun)
         # A new function each time: JAX keeps traces of checkpointed functions by identity.
-        inner = _named(lambda *a, **k: apart(*a, **k), fun)
+        inner = named(lambda *a, **k: apart(*a, **k), fun)
         result, traced = jax.checkpoint(inner, **options)(*args, **kwargs)
         apart.apply(traced)
         return result
 
-    return _named(fun_remat, fun)
+    return named(fun_remat, fun)
+
+
+# -- looking without running ----------------------------------------------------------------------------
+
+
+def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
+    """As ``jax.eval_shape``: nothing is computed, hence nothing is written."""
+    args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+    capture = thread.capture
+    if capture is None:
+        return jax.eval_shape(fun, *args, **kwargs)
+    apart = Apart(capture, fun)
+    return jax.eval_shape(named(lambda *a, **k: apart(*a, **k)[0], fun), *args, **kwargs)
+
+
+def make_jaxpr(fun: Function, **options: Any) -> Function:
+    """As ``jax.make_jaxpr``: nothing is computed, hence nothing is written."""
+
+    def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+        capture = thread.capture
+        if capture is None:
+            return jax.make_jaxpr(fun, **options)(*args, **kwargs)
+        apart = Apart(capture, fun)
+        return jax.make_jaxpr(named(lambda *a, **k: apart(*a, **k)[0], fun), **options)(*args, **kwargs)
+
+    return named(make_jaxpr_f, fun)
 
 
 def _plain_jit(fun: Any = None, **options: Any) -> Any:
@@ -198,330 +476,21 @@ def _plain_jit(fun: Any = None, **options: Any) -> Any:
     return functools.wraps(fun)(lambda *args, **kwargs: fun(*args, **kwargs))
 
 
-# -- loops --------------------------------------------------------------------------------------------
-
-
-class _Carried:
-    """State that a loop body changes, carried through the loop: its locations and how they look."""
-
-    def __init__(self, kind: str, changes: Sequence[Changes]) -> None:
-        self.kind = kind
-        self.places: dict[tuple[int, Any], Change] = {}
-        for group in changes:
-            for change in group.changes:
-                self.places.setdefault((id(change.thing), change.key), change)
-
-    def start(self) -> list[Any]:
-        """The present contents of every location, as arrays."""
-        return [self._arrays(_contents(c), c.label) for c in self.places.values()]
-
-    def enter(self, values: list[Any]) -> None:
-        for change, value in zip(self.places.values(), values, strict=True):
-            change.thing.apply({change.key: value})
-
-    @contextmanager
-    def inside(self, capture: Capture, values: list[Any]) -> Generator[None, None, None]:
-        """State as the body finds it; afterwards as it was, with nothing of the loop's left in it."""
-        before = [(thing, thing.snapshot()) for thing in capture.mutables]
-        self.enter(values)
-        try:
-            yield
-        finally:
-            for thing, snapshot in before:
-                thing.restore(snapshot)
-
-    def leave(self, capture: Capture, changes: Changes, traced: list[Any], entered: list[Any]) -> list[Any]:
-        """The contents after one run of the body, with the types that the loop carries."""
-        values = changes.filled(capture, traced)
-        new = {(id(c.thing), c.key): v for c, v in zip(changes.changes, values, strict=True)}
-        unknown = [c.label for c in changes.changes if (id(c.thing), c.key) not in self.places]
-        if unknown:
-            raise UnsupportedStateError(
-                f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
-                "compiled loop carries the same state in all of them.\nWrite it in every round."
-            )
-        left: list[Any] = []
-        for (key, change), old in zip(self.places.items(), entered, strict=True):
-            value = self._arrays(new[key], change.label) if key in new else old
-            left.append(self._same_type(value, old, change.label))
-        return left
-
-    def _arrays(self, value: Any, label: str) -> Any:
-        value = arrays.to_jax(value)
-        leaves = jax.tree_util.tree_leaves(value)
-        if all(
-            isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)) for leaf in leaves
-        ):
-            return jax.tree_util.tree_map(jnp.asarray, value)
-        raise UnsupportedStateError(
-            f"{label} is written in the body of jax.lax.{self.kind} and holds a "
-            f"{type(value).__name__}: a compiled loop can only carry arrays and numbers from round to "
-            "round.\nWrite it after the loop."
-        )
-
-    def _same_type(self, value: Any, first: Any, label: str) -> Any:
-        leaves, tree = jax.tree_util.tree_flatten(value)
-        wanted, wanted_tree = jax.tree_util.tree_flatten(first)
-        same = tree == wanted_tree and all(a.shape == b.shape for a, b in zip(leaves, wanted, strict=True))
-        if same:
-            same = all(a.dtype == b.dtype or a.weak_type for a, b in zip(leaves, wanted, strict=True))
-        if not same:
-            raise UnsupportedStateError(
-                f"{label} changes its form in the body of jax.lax.{self.kind}: it is "
-                f"{_form(first)} before a round and {_form(value)} after it; a compiled loop carries state "
-                "of one shape and dtype.\nGive it its final shape and dtype before the loop."
-            )
-        cast = [
-            a if a.aval == b.aval else jax.lax.convert_element_type(a, b.dtype)
-            for a, b in zip(leaves, wanted, strict=True)
-        ]
-        return jax.tree_util.tree_unflatten(tree, cast)
-
-
-def _form(value: Any) -> str:
-    return str(jax.tree_util.tree_map(lambda a: f"{a.dtype}{list(a.shape)}", value))
-
-
-def _contents(change: Change) -> Any:
-    snapshot = change.thing.snapshot()
-    key = change.key
-    if isinstance(snapshot, tuple) and len(snapshot) == 3 and isinstance(snapshot[0], dict):
-        kind, name = key
-        contents = snapshot[0] if kind == "attr" else snapshot[1]
-        key = name
-        if key not in contents and key in getattr(change.thing, "initial", {}):
-            return change.thing.initial[key]  # pyright: ignore[reportAttributeAccessIssue]
-        if key not in contents:
-            return _from_real(change, name)
-        return contents[key]
-    if isinstance(snapshot, tuple) and isinstance(snapshot[0], dict):
-        contents = snapshot[0]
-        if key not in contents:
-            return change.thing[key]  # pyright: ignore[reportIndexIssue] - a namespace
-        return contents[key]
-    if key is None:
-        return snapshot
-    try:
-        return snapshot[key]
-    except (KeyError, IndexError, TypeError):
-        raise UnsupportedStateError(
-            f"{change.label} is made, or grows, inside a loop of jax.lax: a compiled loop carries state of "
-            "one shape.\nGive it its final form before the loop, or let the loop return the values (the "
-            "second result of scan)."
-        ) from None
-
-
-def _from_real(change: Change, name: str) -> Any:
-    """An attribute that the body only writes: what it holds before the loop is read now."""
-    thing: Any = change.thing
-    try:
-        return getattr(thing.view, name)
-    except AttributeError:
-        raise UnsupportedStateError(
-            f"{change.label} is first given a value inside a loop of jax.lax.\n"
-            "Give it its shape and dtype before the loop."
-        ) from None
-
-
-def _scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
-    init, xs, length = arrays.to_jax(init), arrays.to_jax(xs), plain_number(length)
-    capture = thread.capture
-    if capture is None:
-        return jax.lax.scan(f, init, xs, length, **options)
-    apart = _Apart(capture, f)
-    result = jax.lax.scan(_named(lambda c, x: apart(c, x)[0], f), init, xs, length, **options)
-    if not apart.changes:
-        return result
-    carried = _Carried("scan", [apart.changes])
-    start = carried.start()
-
-    def body(carry: Any, x: Any) -> Any:
-        carry, state = carry
-        with carried.inside(capture, state):
-            (carry, y), changes, traced = run_apart(capture, f, (carry, x), {})
-            return (carry, carried.leave(capture, changes, traced, state)), y
-
-    (carry, state), ys = jax.lax.scan(_named(body, f), (init, start), xs, length, **options)
-    carried.enter(state)
-    return carry, ys
-
-
-def _fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **options: Any) -> Any:
-    lower, upper = plain_number(lower), plain_number(upper)
-    init_val = arrays.to_jax(init_val)
-    capture = thread.capture
-    if capture is None:
-        return jax.lax.fori_loop(lower, upper, body_fun, init_val, **options)
-    apart = _Apart(capture, body_fun)
-    result = jax.lax.fori_loop(
-        lower, upper, _named(lambda i, v: apart(i, v)[0], body_fun), init_val, **options
-    )
-    if not apart.changes:
-        return result
-    carried = _Carried("fori_loop", [apart.changes])
-    start = carried.start()
-
-    def body(i: Any, carry: Any) -> Any:
-        value, state = carry
-        with carried.inside(capture, state):
-            value, changes, traced = run_apart(capture, body_fun, (i, value), {})
-            return value, carried.leave(capture, changes, traced, state)
-
-    value, state = jax.lax.fori_loop(lower, upper, _named(body, body_fun), (init_val, start), **options)
-    carried.enter(state)
-    return value
-
-
-def _while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
-    init_val = arrays.to_jax(init_val)
-    capture = thread.capture
-    if capture is None:
-        return jax.lax.while_loop(cond_fun, body_fun, init_val)
-    condition, apart = _Apart(capture, cond_fun), _Apart(capture, body_fun)
-    result = jax.lax.while_loop(
-        _named(lambda v: condition(v)[0], cond_fun), _named(lambda v: apart(v)[0], body_fun), init_val
-    )
-    if condition.changes:
-        raise UnsupportedStateError(
-            f"the condition of jax.lax.while_loop writes {condition.changes.labels()}.\nWrite it in the body."
-        )
-    if not apart.changes:
-        return result
-    carried = _Carried("while_loop", [apart.changes])
-    start = carried.start()
-
-    def test(carry: Any) -> Any:
-        value, state = carry
-        with carried.inside(capture, state):
-            return run_apart(capture, cond_fun, (value,), {})[0]
-
-    def body(carry: Any) -> Any:
-        value, state = carry
-        with carried.inside(capture, state):
-            value, changes, traced = run_apart(capture, body_fun, (value,), {})
-            return value, carried.leave(capture, changes, traced, state)
-
-    value, state = jax.lax.while_loop(_named(test, cond_fun), _named(body, body_fun), (init_val, start))
-    carried.enter(state)
-    return value
-
-
-def _map(f: Function, xs: Any, **options: Any) -> Any:
-    capture = thread.capture
-    if capture is None or options.get("batch_size") is not None:
-        return jax.lax.map(f, xs, **options)
-    return _scan(_named(lambda _, x: ((), f(x)), f), (), xs)[1]
-
-
-def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
-    """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
-    capture = thread.capture
-    assert capture is not None
-    operands = arrays.to_jax(tuple(operands))
-    parts = [_Apart(capture, branch) for branch in branches]
-
-    def plain(part: _Apart) -> Function:
-        return _named(lambda *a: part(*a)[0], part.function)
-
-    result = call([plain(part) for part in parts], operands)
-    if not any(part.changes for part in parts):
-        return result
-    carried = _Carried("cond", [part.changes for part in parts])
-    start = carried.start()
-
-    def threaded(function: Function) -> Function:
-        def branch(*args: Any) -> Any:
-            value, changes, traced = run_apart(capture, function, args, {})
-            return value, carried.leave(capture, changes, traced, start)
-
-        return _named(branch, function)
-
-    value, state = call([threaded(branch) for branch in branches], operands)
-    carried.enter(state)
-    return value
-
-
-def _cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
-    if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
-        return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
-    return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
-
-
-def _switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
-    if thread.capture is None:
-        return jax.lax.switch(index, branches, *operands, **options)
-    return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
-
-
-def _associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
-    return jax.lax.associative_scan(_named(lambda *a: fn(*a), fn), elems, *args, **options)
-
-
-# -- code that runs later -----------------------------------------------------------------------------
-
-
-def _on_the_real_thing(call: Function) -> Function:
-    """Callbacks run later, on the host: they get the original function with its real variables."""
-
-    @functools.wraps(call)
-    def wrapped(callback: Any, *args: Any, **kwargs: Any) -> Any:
-        capture = thread.capture
-        if capture is None:
-            return call(callback, *args, **kwargs)
-        return call(_real(capture, callback), *args, **kwargs)
-
-    return wrapped
-
-
-def _real(capture: Capture, value: Any) -> Any:
-    """The real counterpart of something that traced code holds; the program is bound to it."""
-    entry = capture.original_of(value)
-    if entry is not None:
-        capture.guard(entry.path, "is", entry.original)
-        return entry.original
-    if isinstance(value, types.MethodType):
-        return types.MethodType(_real(capture, value.__func__), _real(capture, value.__self__))
-    if isinstance(value, functools.partial):
-        keywords = {k: _real(capture, v) for k, v in value.keywords.items()}
-        return functools.partial(
-            _real(capture, value.func), *(_real(capture, a) for a in value.args), **keywords
-        )
-    if isinstance(value, types.FunctionType) and isinstance(value.__globals__, Namespace):
-        cells = tuple(_real_cell(capture, cell) for cell in value.__closure__ or ())
-        real = types.FunctionType(
-            value.__code__, value.__globals__.real, value.__name__, value.__defaults__, cells
-        )
-        real.__kwdefaults__ = value.__kwdefaults__
-        return real
-    return value
-
-
-def _real_cell(capture: Capture, cell: types.CellType) -> types.CellType:
-    entry = capture.original_of(cell)
-    if entry is not None:
-        capture.guard(entry.path, "is", entry.original)
-        return entry.original
-    try:
-        return types.CellType(_real(capture, cell.cell_contents))
-    except ValueError:
-        return types.CellType()
-
-
 # -- functions that JAX's transforms returned before the capture ----------------------------------------
 
 _GRAD_WITH_AUX = "grad.<locals>.grad_f_aux"
 
 _KNOWN: dict[str, tuple[Function, tuple[str, ...]]] = {
-    "grad.<locals>.grad_f": (_grad, ()),
-    _GRAD_WITH_AUX: (_grad, ()),
+    "grad.<locals>.grad_f": (grad, ()),
+    _GRAD_WITH_AUX: (grad, ()),
     "value_and_grad.<locals>.value_and_grad_f": (
-        _value_and_grad,
+        value_and_grad,
         ("argnums", "has_aux", "holomorphic", "allow_int"),
     ),
-    "vmap.<locals>.vmap_f": (_vmap, ("in_axes", "out_axes", "axis_name", "axis_size", "spmd_axis_name")),
-    "checkpoint.<locals>.fun_remat": (_checkpoint, ("policy", "prevent_cse", "static_argnums")),
-    "jacfwd.<locals>.jacfun": (_jacfwd, ("argnums", "has_aux", "holomorphic")),
-    "jacrev.<locals>.jacfun": (_jacrev, ("argnums", "has_aux", "holomorphic", "allow_int")),
+    "vmap.<locals>.vmap_f": (vmap, ("in_axes", "out_axes", "axis_name", "axis_size", "spmd_axis_name")),
+    "checkpoint.<locals>.fun_remat": (checkpoint, ("policy", "prevent_cse", "static_argnums")),
+    "jacfwd.<locals>.jacfun": (jacfwd, ("argnums", "has_aux", "holomorphic")),
+    "jacrev.<locals>.jacfun": (jacrev, ("argnums", "has_aux", "holomorphic", "allow_int")),
 }
 
 
@@ -546,18 +515,10 @@ def view_transformed(capture: Capture, function: types.FunctionType, path: Path)
         cell = place.to("cell", code.co_freevars.index(name), str(path))
         return capture.view(cells[name], cell.to("contents", None, str(path)))
 
-    if transform is _grad:
+    if transform is grad:
         return _gradient_of(variable("value_and_grad_f"), code.co_qualname == _GRAD_WITH_AUX)
     options = {name: variable(name) for name in names if name in cells}
     return transform(variable("fun"), **options)
-
-
-def _gradient_of(both: Function, has_aux: bool) -> Function:
-    def grad_f(*args: Any, **kwargs: Any) -> Any:
-        value, gradient = both(*args, **kwargs)
-        return (gradient, value[1]) if has_aux else gradient
-
-    return _named(grad_f, both)
 
 
 def _cells(function: types.FunctionType) -> dict[str, Any]:
@@ -570,32 +531,23 @@ def _cells(function: types.FunctionType) -> dict[str, Any]:
     return found
 
 
-def _install() -> None:
+def install() -> None:
+    """Let traced code find these in place of JAX's own."""
     replacements: list[tuple[Any, Any]] = [
-        (jax.value_and_grad, _value_and_grad),
-        (jax.grad, _grad),
-        (jax.jacfwd, _jacfwd),
-        (jax.jacrev, _jacrev),
-        (jax.hessian, _hessian),
-        (jax.vjp, _along(jax.vjp)),
-        (jax.linearize, _along(jax.linearize)),
-        (jax.jvp, _jvp),
-        (jax.vmap, _vmap),
-        (jax.checkpoint, _checkpoint),
+        (jax.value_and_grad, value_and_grad),
+        (jax.grad, grad),
+        (jax.jacfwd, jacfwd),
+        (jax.jacrev, jacrev),
+        (jax.hessian, hessian),
+        (jax.vjp, vjp),
+        (jax.linearize, linearize),
+        (jax.jvp, jvp),
+        (jax.vmap, vmap),
+        (jax.shard_map, shard_map),
+        (jax.checkpoint, checkpoint),
+        (jax.eval_shape, eval_shape),
+        (jax.make_jaxpr, make_jaxpr),
         (jax.jit, _plain_jit),
-        (jax.lax.scan, _scan),
-        (jax.lax.fori_loop, _fori_loop),
-        (jax.lax.while_loop, _while_loop),
-        (jax.lax.map, _map),
-        (jax.lax.cond, _cond),
-        (jax.lax.switch, _switch),
-        (jax.lax.associative_scan, _associative_scan),
-        (jax.pure_callback, _on_the_real_thing(jax.pure_callback)),
-        (jax_io_callback, _on_the_real_thing(jax_io_callback)),
-        (jax.debug.callback, _on_the_real_thing(jax.debug.callback)),
     ]
     for original, replacement in replacements:
         replace_in_captures(original, replacement)
-
-
-_install()

@@ -1,0 +1,91 @@
+"""Arguments: how each argument of a call takes part in it."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from freshjit import _compat
+from freshjit.state.path import Path
+
+__all__ = ["POSITIONAL", "Argument", "is_jax_tree", "parameters_of", "plan", "root_of"]
+
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """How one argument takes part in a call.
+
+    ``traced``: JAX's own kinds, an input of the program. ``state``: a plain object, a callable, a
+    string, a static argument: read like captured state, from the root ``path``.
+    """
+
+    name: str | int
+    kind: str
+    path: Path
+
+    def of(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The argument itself, in a call."""
+        return args[self.name] if isinstance(self.name, int) else kwargs[self.name]
+
+
+def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The parameters of a function, none if it does not tell."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def plan(
+    parameters: list[inspect.Parameter],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    static: Collection[int | str] = (),
+) -> list[Argument]:
+    """How each argument takes part in this call, positional ones first.
+
+    Parameters:
+        parameters: those of the function, which name its positional arguments.
+        static: positions and names of the arguments that are Python values.
+    """
+    names = [p.name for p in parameters if p.kind in POSITIONAL]
+    arguments: list[Argument] = []
+    for i, value in enumerate(args):
+        label = names[i] if i < len(names) else f"args[{i}]"
+        kind = "state" if i in static or not is_jax_tree(value) else "traced"
+        arguments.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
+    for name, value in kwargs.items():
+        kind = "state" if name in static or not is_jax_tree(value) else "traced"
+        arguments.append(Argument(name, kind, Path.root(f"kwargs[{name!r}]", name)))
+    return arguments
+
+
+def is_jax_tree(value: Any) -> bool:
+    """Whether ``jax.jit`` would take this argument: an array, a number, or a pytree of such."""
+    kind = type(value)
+    if kind in (bool, int, float, complex) or isinstance(value, (jax.Array, np.generic)):
+        return True
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "biufcV" and kind is np.ndarray
+    leaves = jax.tree_util.tree_leaves(value)
+    if len(leaves) == 1 and leaves[0] is value:
+        return (
+            isinstance(value, _compat.Tracer)
+            or hasattr(value, "__jax_array__")
+            or kind in (jax.ShapeDtypeStruct,)
+        )
+    return all(map(is_jax_tree, leaves))
+
+
+def root_of(function: Callable[..., Any]) -> Path:
+    """The root that a function is, called by its name, or ``self`` for an object that is called."""
+    named = isinstance(function, (types.FunctionType, types.MethodType, type))
+    return Path.root("fn", function.__name__ if named else "self")

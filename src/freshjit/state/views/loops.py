@@ -1,0 +1,293 @@
+"""Loops and branches as traced code finds them: ``scan``, ``fori_loop``, ``cond``, ``switch``…
+
+A body is first run apart to see what it writes. State that it writes is then carried through the
+loop (or returned by every branch) beside the user's own values, and written after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from freshjit import _compat
+from freshjit.errors import UnsupportedStateError
+from freshjit.state.active import thread
+from freshjit.state.views import arrays, transforms
+from freshjit.state.views.apart import Apart, Change, Changes, named, run_apart
+from freshjit.state.views.modules import replace_in_captures
+from freshjit.state.views.numbers import plain_number
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map_", "scan", "switch", "while_loop"]
+
+Function = Callable[..., Any]
+
+
+class _Carried:
+    """State that a loop body changes, carried through the loop: its locations and how they look."""
+
+    def __init__(self, kind: str, changes: Sequence[Changes]) -> None:
+        self.kind = kind
+        self.places: dict[tuple[int, Any], Change] = {}
+        for group in changes:
+            for change in group.changes:
+                self.places.setdefault((id(change.thing), change.key), change)
+
+    def start(self) -> list[Any]:
+        """The present contents of every location, as arrays."""
+        return [self._arrays(_contents(c), c.label) for c in self.places.values()]
+
+    def enter(self, values: list[Any]) -> None:
+        for change, value in zip(self.places.values(), values, strict=True):
+            change.thing.apply({change.key: value})
+
+    @contextmanager
+    def inside(self, capture: Capture, values: list[Any]) -> Generator[None, None, None]:
+        """State as the body finds it; afterwards as it was, with nothing of the loop's left in it."""
+        before = [(thing, thing.snapshot()) for thing in capture.mutables]
+        self.enter(values)
+        try:
+            yield
+        finally:
+            for thing, snapshot in before:
+                thing.restore(snapshot)
+
+    def leave(self, capture: Capture, changes: Changes, traced: list[Any], entered: list[Any]) -> list[Any]:
+        """The contents after one run of the body, with the types that the loop carries."""
+        values = changes.filled(capture, traced)
+        new = {(id(c.thing), c.key): v for c, v in zip(changes.changes, values, strict=True)}
+        unknown = [c.label for c in changes.changes if (id(c.thing), c.key) not in self.places]
+        if unknown:
+            raise UnsupportedStateError(
+                f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
+                "compiled loop carries the same state in all of them.\nWrite it in every round."
+            )
+        left: list[Any] = []
+        for (key, change), old in zip(self.places.items(), entered, strict=True):
+            value = self._arrays(new[key], change.label) if key in new else old
+            left.append(self._same_type(value, old, change.label))
+        return left
+
+    def _arrays(self, value: Any, label: str) -> Any:
+        value = arrays.to_jax(value)
+        leaves = jax.tree_util.tree_leaves(value)
+        if all(
+            isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)) for leaf in leaves
+        ):
+            return jax.tree_util.tree_map(jnp.asarray, value)
+        raise UnsupportedStateError(
+            f"{label} is written in the body of jax.lax.{self.kind} and holds a "
+            f"{type(value).__name__}: a compiled loop can only carry arrays and numbers from round to "
+            "round.\nWrite it after the loop."
+        )
+
+    def _same_type(self, value: Any, first: Any, label: str) -> Any:
+        leaves, tree = jax.tree_util.tree_flatten(value)
+        wanted, wanted_tree = jax.tree_util.tree_flatten(first)
+        same = tree == wanted_tree and all(a.shape == b.shape for a, b in zip(leaves, wanted, strict=True))
+        if same:
+            same = all(a.dtype == b.dtype or a.weak_type for a, b in zip(leaves, wanted, strict=True))
+        if not same:
+            raise UnsupportedStateError(
+                f"{label} changes its form in the body of jax.lax.{self.kind}: it is "
+                f"{_form(first)} before a round and {_form(value)} after it; a compiled loop carries state "
+                "of one shape and dtype.\nGive it its final shape and dtype before the loop."
+            )
+        cast = [
+            a if a.aval == b.aval else jax.lax.convert_element_type(a, b.dtype)
+            for a, b in zip(leaves, wanted, strict=True)
+        ]
+        return jax.tree_util.tree_unflatten(tree, cast)
+
+
+def _form(value: Any) -> str:
+    return str(jax.tree_util.tree_map(lambda a: f"{a.dtype}{list(a.shape)}", value))
+
+
+def _contents(change: Change) -> Any:
+    try:
+        return change.thing.content(change.key)
+    except KeyError:
+        raise UnsupportedStateError(
+            f"{change.label} {'changes its length' if change.key == 'all' else 'is first given a value'} "
+            "inside a loop of jax.lax: a compiled loop carries state of one shape.\nGive it its final form "
+            "before the loop, or let the loop return the values (the second result of scan)."
+        ) from None
+
+
+def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
+    """A loop whose body may change state.
+
+    Parameters:
+        kind: its name in ``jax.lax``.
+        body: the user's body. Of ``scan`` it returns ``(carry, y)``, of the others the new carry.
+        at: which of its arguments is the carry.
+        init: the first carry.
+        run: ``run(body, init, inside)`` performs the loop. ``inside(carry)`` is for a condition: a
+            context in which state is as the carry has it, giving the user's part of the carry.
+    """
+    capture = thread.capture
+    assert capture is not None
+    apart = Apart(capture, body)
+
+    @contextmanager
+    def plain(carry: Any) -> Generator[Any, None, None]:
+        yield carry
+
+    result = run(named(lambda *a: apart(*a)[0], body), init, plain)
+    if not apart.changes:
+        return result
+    carried = _Carried(kind, [apart.changes])
+    start = carried.start()
+
+    @contextmanager
+    def inside(carry: Any) -> Generator[Any, None, None]:
+        value, state = carry
+        with carried.inside(capture, state):
+            yield value
+
+    def with_state(*args: Any) -> Any:
+        with inside(args[at]) as value:
+            result, changes, traced = run_apart(capture, body, (*args[:at], value, *args[at + 1 :]), {})
+            left = carried.leave(capture, changes, traced, args[at][1])
+        return ((result[0], left), result[1]) if kind == "scan" else (result, left)
+
+    result = run(named(with_state, body), (init, start), inside)
+    (value, state), *rest = result if kind == "scan" else (result,)
+    carried.enter(state)
+    return (value, *rest) if kind == "scan" else value
+
+
+def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
+    init, xs, length = arrays.to_jax(init), arrays.to_jax(xs), plain_number(length)
+    if thread.capture is None:
+        return jax.lax.scan(f, init, xs, length, **options)
+
+    def run(body: Function, init: Any, _: Any) -> Any:
+        return jax.lax.scan(body, init, xs, length, **options)
+
+    return _loop("scan", f, 0, init, run)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **options: Any) -> Any:
+    lower, upper, init_val = plain_number(lower), plain_number(upper), arrays.to_jax(init_val)
+    if thread.capture is None:
+        return jax.lax.fori_loop(lower, upper, body_fun, init_val, **options)
+
+    def run(body: Function, init: Any, _: Any) -> Any:
+        return jax.lax.fori_loop(lower, upper, body, init, **options)
+
+    return _loop("fori_loop", body_fun, 1, init_val, run)
+
+
+def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
+    init_val = arrays.to_jax(init_val)
+    capture = thread.capture
+    if capture is None:
+        return jax.lax.while_loop(cond_fun, body_fun, init_val)
+
+    def run(body: Function, init: Any, inside: Any) -> Any:
+        condition = Apart(capture, cond_fun)
+
+        def test(carry: Any) -> Any:
+            with inside(carry) as value:
+                return condition(value)[0]
+
+        result = jax.lax.while_loop(named(test, cond_fun), body, init)
+        if condition.changes:
+            raise UnsupportedStateError(
+                f"the condition of jax.lax.while_loop writes {condition.changes.labels()}.\n"
+                "Write it in the body."
+            )
+        return result
+
+    return _loop("while_loop", body_fun, 0, init_val, run)
+
+
+def map_(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
+    xs, batch_size = arrays.to_jax(xs), plain_number(batch_size)
+    if thread.capture is None:
+        return jax.lax.map(f, xs, batch_size=batch_size)
+
+    def one(_: Any, x: Any) -> Any:
+        return (), f(x)
+
+    if batch_size is None:
+        return scan(named(one, f), (), xs)[1]
+    n = len(jax.tree_util.tree_leaves(xs)[0])
+    whole = n - n % batch_size
+    many = transforms.vmap(f)
+    batches = jax.tree_util.tree_map(lambda a: a[:whole].reshape(-1, batch_size, *a.shape[1:]), xs)
+    ys = scan(named(lambda _, x: ((), many(x)), f), (), batches)[1]
+    ys = jax.tree_util.tree_map(lambda a: a.reshape(whole, *a.shape[2:]), ys)
+    if whole == n:
+        return ys
+    rest = many(jax.tree_util.tree_map(lambda a: a[whole:], xs))
+    return jax.tree_util.tree_map(lambda a, b: jnp.concatenate([a, b]), ys, rest)
+
+
+def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
+    """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
+    capture = thread.capture
+    assert capture is not None
+    operands = arrays.to_jax(tuple(operands))
+    parts = [Apart(capture, branch) for branch in branches]
+
+    def plain(part: Apart) -> Function:
+        return named(lambda *a: part(*a)[0], part.function)
+
+    result = call([plain(part) for part in parts], operands)
+    if not any(part.changes for part in parts):
+        return result
+    carried = _Carried("cond", [part.changes for part in parts])
+    start = carried.start()
+
+    def threaded(function: Function) -> Function:
+        def branch(*args: Any) -> Any:
+            value, changes, traced = run_apart(capture, function, args, {})
+            return value, carried.leave(capture, changes, traced, start)
+
+        return named(branch, function)
+
+    value, state = call([threaded(branch) for branch in branches], operands)
+    carried.enter(state)
+    return value
+
+
+def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
+    if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
+        return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
+    return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
+
+
+def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
+    if thread.capture is None:
+        return jax.lax.switch(index, branches, *operands, **options)
+    return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
+
+
+def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
+    # A new function each time: JAX keeps traces by identity.
+    return jax.lax.associative_scan(named(lambda *a: fn(*a), fn), arrays.to_jax(elems), *args, **options)
+
+
+def install() -> None:
+    """Let traced code find these in place of JAX's own."""
+    replacements: list[tuple[Any, Any]] = [
+        (jax.lax.scan, scan),
+        (jax.lax.fori_loop, fori_loop),
+        (jax.lax.while_loop, while_loop),
+        (jax.lax.map, map_),
+        (jax.lax.cond, cond),
+        (jax.lax.switch, switch),
+        (jax.lax.associative_scan, associative_scan),
+    ]
+    for original, replacement in replacements:
+        replace_in_captures(original, replacement)
