@@ -1,11 +1,15 @@
 """JAX's transforms, spelled as always, see and change state as the hand-written functional version does."""
 
+import functools
+import types
+
 import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax, vmap
 from tests.support import Compilations, contents, same
 
+import freshjit
 from freshjit import jit
 
 X = jnp.array([0.5, 1.0, 2.0])
@@ -19,14 +23,22 @@ class Layer:
         return self.w * v
 
 
+class Part:
+    pass
+
+
 class Model:
     def __init__(self):
         self.w, self.n, self.key = jnp.float32(2.0), 3, jax.random.key(0)
         self.layers = [Layer(1.5), Layer(0.5)]
+        self.part = Part()
+        self.part.inner = Part()
+        self.part.inner.mean = jnp.float32(1.0)
 
     def state(self):
         layers = [layer.w for layer in self.layers]
-        return {"w": self.w, "n": jnp.int32(self.n), "key": self.key, "layers": layers}
+        rest = {"key": self.key, "layers": layers, "mean": self.part.inner.mean}
+        return {"w": self.w, "n": jnp.int32(self.n), **rest}
 
 
 # -- what the transformed function does with state: as a user writes it, and with the state passed along --
@@ -82,12 +94,24 @@ def runs_layers_functional(s, v, mix):
     return (second * (first * v)) ** 2, {**s, "layers": [first + 1, second]}
 
 
+def writes_in_nested_object(m, v, mix):
+    inner = m.part.inner
+    inner.mean = 0.5 * inner.mean + 1
+    return inner.mean * v**2
+
+
+def writes_in_nested_object_functional(s, v, mix):
+    mean = 0.5 * s["mean"] + 1
+    return mean * v**2, {**s, "mean": mean}
+
+
 KINDS = {
     "read array": (reads, reads_functional),
     "write array": (writes_array, writes_array_functional),
     "write number": (writes_number, writes_number_functional),
     "split key": (splits_key, splits_key_functional),
     "layers": (runs_layers, runs_layers_functional),
+    "nested object": (writes_in_nested_object, writes_in_nested_object_functional),
 }
 
 
@@ -326,6 +350,124 @@ def test_transform_made_outside(transform, kind):
     model = Model()
     transformed = made(lambda v: body(model, v, mix))
     agrees(jit(transformed), model, lambda s, v: functional(lambda t, u: step(t, u, mix), s, v), X)
+
+
+def spelled_freshjit(function):
+    """The same function, with freshjit's transforms wherever it says ``jax``, ``lax`` or ``vmap``."""
+    as_jax = types.SimpleNamespace(**vars(freshjit), lax=freshjit)
+    names = {**globals(), "jax": as_jax, "lax": freshjit, "vmap": freshjit.vmap}
+    return types.FunctionType(function.__code__, names, function.__name__)
+
+
+def shard_map(body, x):
+    return jax.shard_map(body, mesh=MESH, in_specs=P("d"), out_specs=P("d"))(x)
+
+
+def custom_jvp(body, x):
+    """Differentiated, so that the rule runs in place of the function."""
+    f = plain_jax.custom_jvp(body)
+    f.defjvp(lambda primals, tangents: (body(*primals), tangents[0] * 3))
+    return jax.grad(lambda v: jnp.sum(f(v)))(x)
+
+
+def custom_jvp_functional(step, s, x):
+    return jnp.full_like(x, 3), step(s, x)[1]
+
+
+def custom_vjp(body, x):
+    f = plain_jax.custom_vjp(body)
+    f.defvjp(lambda v: (body(v), None), lambda _, ct: (ct * 3,))
+    return jax.grad(lambda v: jnp.sum(f(v)))(x)
+
+
+def custom_vjp_undifferentiated(body, x):
+    f = plain_jax.custom_vjp(body)
+    f.defvjp(lambda v: (body(v), None), lambda _, ct: (ct * 3,))
+    return jax.checkpoint(lambda v: f(v))(x)
+
+
+def eval_shape(body, x):
+    return jax.eval_shape(body, x).shape[0] * jnp.float32(1)
+
+
+def eval_shape_functional(step, s, x):
+    return jnp.float32(3), s
+
+
+def gradient_of_a_vmapped_scan(body, x):
+    def run(v):
+        return jax.lax.scan(lambda c, u: (c + jnp.sum(body(v)) * u, None), jnp.float32(0), X)[0]
+
+    return jax.grad(lambda v: jnp.sum(vmap(run)(v)))(x)
+
+
+def gradient_of_a_vmapped_scan_functional(step, s, x):
+    def run(v):
+        def f(carry, u):
+            carry, s = carry
+            y, s = step(s, v)
+            return (carry + jnp.sum(y) * u, s), None
+
+        return jax.lax.scan(f, (jnp.float32(0), s), X)[0]
+
+    def loss(v):
+        out, s = jax.vmap(run, out_axes=(0, None))(v)
+        return jnp.sum(out), s
+
+    return jax.grad(loss, has_aux=True)(x)
+
+
+MESH, P, plain_jax = jax.sharding.Mesh(jax.devices()[:1], ("d",)), jax.sharding.PartitionSpec, jax
+
+MORE = {
+    "shard_map": (shard_map, checkpoint_functional),
+    "custom_jvp": (custom_jvp, custom_jvp_functional),
+    "custom_vjp": (custom_vjp, custom_jvp_functional),
+    "custom_vjp undifferentiated": (custom_vjp_undifferentiated, checkpoint_functional),
+    "eval_shape": (eval_shape, eval_shape_functional),
+    "gradient of a vmapped scan": (gradient_of_a_vmapped_scan, gradient_of_a_vmapped_scan_functional),
+}
+UNMIXED = (mapped, shard_map, gradient_of_a_vmapped_scan)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("transform", MORE.values(), ids=MORE.keys())
+def test_more_transforms_inside_a_jitted_function(transform, kind):
+    (plain, functional), (body, step) = transform, kind
+    mix = plain not in UNMIXED
+    model = Model()
+    fast = jit(lambda x: plain(lambda v: body(model, v, mix), x))
+    agrees(fast, model, lambda s, v: functional(lambda t, u: step(t, u, mix), s, v), X)
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+@pytest.mark.parametrize("transform", {**TRANSFORMS, **MORE}.values(), ids={**TRANSFORMS, **MORE}.keys())
+def test_freshjit_transform_outside_any_jitted_function(transform, kind):
+    (plain, functional), (body, step) = transform, kind
+    mix = plain not in UNMIXED
+    model = Model()
+    run = spelled_freshjit(plain)
+    x = jnp.array([0.25, 0.5, 0.6]) if plain is switch else X
+
+    def reference(s, v):
+        return functional(lambda t, u: step(t, u, mix), s, v)
+
+    agrees(lambda x: run(lambda v: body(model, v, mix), x), model, reference, x)
+
+
+@pytest.mark.parametrize("transform", {**TRANSFORMS, **MORE}.values(), ids={**TRANSFORMS, **MORE}.keys())
+def test_freshjit_transform_inside_a_jitted_function(transform):
+    plain, functional = transform
+    mix = plain not in UNMIXED
+    model = Model()
+    run = spelled_freshjit(plain)
+    fast = jit(lambda x: run(functools.partial(writes_array, model, mix=mix), x))
+    x = jnp.array([0.25, 0.5, 0.6]) if plain is switch else X
+
+    def reference(s, v):
+        return functional(lambda t, u: writes_array_functional(t, u, mix), s, v)
+
+    agrees(fast, model, reference, x)
 
 
 @pytest.mark.parametrize("transform", OUTSIDE.values(), ids=OUTSIDE.keys())

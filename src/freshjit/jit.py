@@ -20,7 +20,7 @@ from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
-from freshjit.state.active import thread
+from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
@@ -123,13 +123,14 @@ class FreshJit(Generic[P, R]):
         if not hasattr(function, "__name__"):
             self.__name__ = type(function).__name__
         self._function = function
+        self._made = present()
         self._options = options
         self._store = _store_of(function, options)
 
     # The hit path: one look at this thread, then the first program's generated function.
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if thread.capture is not None:
-            return thread.capture.enter(self._function)(*args, **kwargs)
+            return thread.capture.enter(self._function, self._made)(*args, **kwargs)
         latest = self._store.latest
         if latest is not None:
             try:

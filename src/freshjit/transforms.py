@@ -18,7 +18,7 @@ from freshjit import live
 from freshjit.errors import StateMismatchError
 from freshjit.jit import FreshJit, jit
 from freshjit.state import views
-from freshjit.state.active import thread
+from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, parameters_of
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
@@ -76,11 +76,13 @@ class Transformed:
             self.__name__ = type(function).__name__
         self._transform, self._function, self._options = transform, function, options
         self._compiles = compiles
+        self._made = present()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         capture = thread.capture
         if capture is not None:
-            return self._transform(capture.enter(self._function), **self._options)(*args, **kwargs)
+            function = capture.enter(self._function, self._made)
+            return self._transform(function, **self._options)(*args, **kwargs)
         if self._compiles and _is_jitted(self._function):
             return jit(self)(*args, **kwargs)
         return live.run(
@@ -316,7 +318,7 @@ def hessian(
 def _at_once(transform: Function, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Transforms that run the function when they are called; what they give may be functions."""
     if thread.capture is not None:
-        return transform(thread.capture.enter(function), *args, **kwargs)
+        return transform(thread.capture.enter(function, present()), *args, **kwargs)
     return live.run(function, args, {}, lambda view, args, _: transform(view, *args, **kwargs))
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["thread"]
+__all__ = ["present", "thread"]
 
 
 class _Thread(threading.local):
@@ -16,3 +18,8 @@ class _Thread(threading.local):
 
 
 thread = _Thread()
+
+
+def present() -> Callable[[], Capture | None] | None:
+    """A weak reference to the capture that is running now, if any."""
+    return None if thread.capture is None else weakref.ref(thread.capture)

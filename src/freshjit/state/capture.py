@@ -230,8 +230,15 @@ class Capture:
         """Note that ``original`` is seen as the view of something else (a wrapper entered)."""
         self.entries[id(original)] = Entry(original, view, path)
 
-    def enter(self, function: Any) -> Any:
-        """A jitted function called inside this capture: its body, seen as any other function."""
+    def enter(self, function: Any, made: Callable[[], Capture | None] | None = None) -> Any:
+        """A function called inside this capture through a wrapper, seen as any other function.
+
+        Parameters:
+            made: the capture in which the wrapper was made (``active.present``). If it is this one, the
+                function is what traced code holds already.
+        """
+        if made is not None and made() is self:
+            return function
         if isinstance(function, types.FunctionType) and isinstance(function.__globals__, modules.Namespace):
             return function  # made during this run
         return self.view(function, Path.constant(function, getattr(function, "__name__", "function")))

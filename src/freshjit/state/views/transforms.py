@@ -545,6 +545,8 @@ def install() -> None:
         (jax.vmap, vmap),
         (jax.shard_map, shard_map),
         (jax.checkpoint, checkpoint),
+        (jax.custom_jvp, StatefulJvp),
+        (jax.custom_vjp, StatefulVjp),
         (jax.eval_shape, eval_shape),
         (jax.make_jaxpr, make_jaxpr),
         (jax.jit, _plain_jit),
