@@ -22,7 +22,7 @@ from freshjit.state.capture import Capture
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import arrays, objects, places
+from freshjit.state.views import arrays, containers, objects, places
 from freshjit.state.views.apart import Apart
 from freshjit.tree import State, as_found
 
@@ -281,13 +281,15 @@ def _entries(capture: Capture, path: Path, value: Any) -> Iterator[tuple[Path, A
         yield path, value
     elif isinstance(value, tuple):
         for i, part in enumerate(tuple.__iter__(value)):
-            yield from _entries(capture, path.to("item", i, places.label_of_key(value, str(path), i)), part)
+            yield from _entries(
+                capture, path.to("item", i, containers.label_of_key(value, str(path), i)), part
+            )
     elif isinstance(value, (list, collections.deque)):
         for i, part in enumerate(value):
-            yield from _entries(capture, path.item(i), part)
+            yield from _entries(capture, containers.element(path, value, i), part)
     elif isinstance(value, dict):
         for key, part in dict.items(value):
-            yield from _entries(capture, path.item(key), part)
+            yield from _entries(capture, containers.element(path, value, key), part)
     elif id(value) in capture.objects:
         for leaf in places.under(capture, value, str(path)):
             yield path.to("attr", leaf.label, leaf.label), arrays.to_jax(leaf.value)
@@ -356,7 +358,7 @@ class _Writes:
 
     def _assign(self, path: Path, holder: Any, value: Any) -> None:
         if isinstance(holder, tuple) and path.step in ("item", "rawitem") and path.parent is not None:
-            self._tuples.setdefault(path.parent, {})[path.key] = value
+            self._tuples.setdefault(path.parent, {})[_key(path)] = value
             return
         action = _ACTIONS.get(path.step)
         if isinstance(holder, type):
@@ -366,8 +368,7 @@ class _Writes:
                 f"{path} cannot be written: there is nothing, or nothing that can change, to hold it.\n"
                 "Leave it out of the state that is committed."
             )
-        key = path.key[1] if path.step == "rawitem" else path.key
-        self._rows.append((action, holder, key, value))
+        self._rows.append((action, holder, _key(path), value))
 
     def all(self) -> list[tuple[str, Any, Any, Any]]:
         """The writes, in the form that ``commit.apply`` takes."""
@@ -375,10 +376,19 @@ class _Writes:
             path = max(self._tuples, key=lambda p: len(p.trail))
             new = self._tuples.pop(path)
             old = self._read(path)
+            gone = [i for i in new if i >= len(old)]
+            if gone:
+                raise StateMismatchError(
+                    f"{path} is a tuple of {len(old)} now: there is no [{gone[0]}] to write."
+                )
             items = [new.get(i, item) for i, item in enumerate(tuple.__iter__(old))]
             holder = None if path.parent is None else self._read(path.parent)
             self._assign(path, holder, tuple.__new__(type(old), items))
         return self._rows
+
+
+def _key(path: Path) -> Any:
+    return path.key[1] if path.step == "rawitem" else path.key
 
 
 _ACTIONS = {

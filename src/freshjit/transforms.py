@@ -180,8 +180,9 @@ def _leaves(wrt: Any, fun: Function, args: tuple[Any, ...], kwargs: dict[str, An
 
 
 def _differentiable(value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    return isinstance(value, (float, complex)) if dtype is None else jnp.issubdtype(dtype, jnp.inexact)
+    if isinstance(value, (int, float, complex)):  # a number that changes says so too
+        return not isinstance(value, int)
+    return jnp.issubdtype(value.dtype, jnp.inexact)
 
 
 def _arguments_first(gradients: Any, argnums: Any) -> Any:

@@ -77,7 +77,7 @@ class SequenceCopy:
         return _items(self.view)[key]
 
     def place(self, key: Any) -> Path:
-        return self.path if key == "all" else self.path.item(key)
+        return self.path if key == "all" else element(self.path, self.view, key)
 
 
 class MappingCopy:
@@ -131,7 +131,9 @@ class MappingCopy:
         return dict.__getitem__(self.contents, key)
 
     def place(self, key: Any) -> Path:
-        return self.path.item(key) if self.set_action == "setitem" else self.path.attr(key)
+        if self.set_action != "setitem":
+            return self.path.attr(key)
+        return element(self.path, self.contents, key)
 
 
 class SetCopy:
@@ -211,10 +213,29 @@ def view_deque(capture: Capture, value: collections.deque[Any], path: Path) -> A
     return view
 
 
+def element(path: Path, container: Any, key: Any) -> Path:
+    """The path of an element, which no method of the user's own takes part in reading."""
+    for base in (tuple, list, dict):
+        if isinstance(container, base):
+            label = label_of_key(container, str(path), key)
+            if type(container) is base:
+                return path.to("item", key, label)
+            return path.to("rawitem", (base.__name__, key), label)
+    return path.item(key)
+
+
+def label_of_key(container: Any, label: str, key: Any) -> str:
+    """How an element is written: ``x[0]``, ``x['w']``, of a named tuple ``x.mu``."""
+    fields = getattr(container, "_fields", None)
+    if isinstance(container, tuple) and isinstance(fields, tuple):
+        return f"{label}.{fields[key]}"
+    return f"{label}[{key!r}]"
+
+
 def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:
     capture.guard(path, "type", type(value))
     capture.guard(path, "len", len(value))
-    items = [capture.view(item, path.item(i)) for i, item in enumerate(tuple.__iter__(value))]
+    items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
     if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
         return capture.remember(value, value, path)
     kind: Any = type(value)
@@ -239,8 +260,7 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
     base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
     store: Any = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
     for i, (key, item) in enumerate(list(_pairs(value))):
-        place = path.item(key) if type(value) is dict else path.to("rawitem", ("dict", key))
-        store(view, _view_key(capture, key, path, i), capture.view(item, place))
+        store(view, _view_key(capture, key, path, i), capture.view(item, element(path, value, key)))
 
 
 def _view_key(capture: Capture, key: Any, path: Path, index: int) -> Any:
@@ -349,10 +369,7 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     kind: Any = type(value)
     capture.guard(path, "type", kind)
     if isinstance(value, tuple):
-        items = [
-            capture.view(item, path.to("rawitem", ("tuple", i)))
-            for i, item in enumerate(tuple.__iter__(value))
-        ]
+        items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
         view = tuple.__new__(kind, items)
         _copy_attributes_of_tuple(value, view)
         capture.remember(value, view, path)
@@ -371,7 +388,7 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     elif isinstance(value, list):
         capture.guard(path, "len", len(value))
         items = list(enumerate(list.__iter__(value)))
-        list.extend(view, [capture.view(item, path.to("rawitem", ("list", i))) for i, item in items])
+        list.extend(view, [capture.view(item, element(path, value, i)) for i, item in items])
         capture.mutable(SequenceCopy(view, path))
     else:
         view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])

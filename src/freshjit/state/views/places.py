@@ -26,11 +26,12 @@ from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views import containers, objects
 from freshjit.state.views.modules import Namespace
+from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
 
-__all__ = ["Leaf", "Selected", "entered", "label_of_key", "put", "select", "under"]
+__all__ = ["Leaf", "Selected", "entered", "put", "select", "under"]
 
 
 @dataclass(eq=False, slots=True)
@@ -188,7 +189,9 @@ def _place_at(capture: Capture, path: Path) -> tuple[Mutable | None, Any]:
             continue
         if isinstance(thing, objects.ObjectState):
             return thing, ("slot" if path.key in thing.slots else "attr", path.key)
-        return thing, None if path.step == "contents" else path.key
+        if path.step == "contents":
+            return thing, None
+        return thing, path.key[1] if path.step == "rawitem" else path.key
     return None, None
 
 
@@ -210,6 +213,9 @@ def _by_path(capture: Capture, path: str, function: Any, arguments: Mapping[str,
                 f"there is nothing at {path!r}: {type(error).__name__}: {error}.\nPaths are written as in "
                 "the function itself, for instance 'self.params' or 'model.layers[0]'."
             ) from error
+        fields = getattr(this.value, "_fields", ())
+        if kind == "attr" and isinstance(this.value, tuple) and key in fields:
+            kind, key = "item", fields.index(key)
         thing, own = _location(capture, this.value, kind, key)
         if thing is not None:
             this = Selected(path, value, thing, own)
@@ -331,13 +337,14 @@ class _Walk:
                 )
             self.leaves.append(Leaf(label, thing, key, steps, value))
             return
-        if is_plain(value) or isinstance(value, (type, types.ModuleType, np.generic)):
-            if steps == () and thing is not None and type(value) in (int, float, complex):
+        number = type(value) in (int, float, complex, NumberView)
+        if number or is_plain(value) or isinstance(value, (type, types.ModuleType, np.generic)):
+            if number and steps == () and thing is not None:
                 self.leaves.append(Leaf(label, thing, key, steps, value))
             return
         if isinstance(value, tuple):
             for i, item in enumerate(tuple.__iter__(value)):
-                self.visit(item, label_of_key(value, label, i), thing, key, (*steps, i))
+                self.visit(item, containers.label_of_key(value, label, i), thing, key, (*steps, i))
             return
         if id(value) in self._seen:
             return
@@ -361,7 +368,12 @@ class _Walk:
         if isinstance(thing, containers.MappingCopy):
             items = dict.items(thing.contents)
         for key, part in list(items):
-            yield f"{label}.{key}" if by_name else label_of_key(value, label, key), part, thing, key
+            yield (
+                f"{label}.{key}" if by_name else containers.label_of_key(value, label, key),
+                part,
+                thing,
+                key,
+            )
 
     def _adopt(self, value: Any, label: str) -> None:
         """Give locations to the contents of something that was made during this run."""
@@ -404,17 +416,11 @@ def _may_hold_arrays(value: Any) -> bool:
     """Whether it is worth looking into: code, text, modules and the like never are."""
     if _is_array(value) or isinstance(value, (list, dict, tuple, collections.deque)):
         return True
-    if is_plain(value) or isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
+    if is_plain(value) or type(value) is NumberView:
+        return False
+    if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
         return False
     return can_hook(type(value)) and not isinstance(value, Iterator)
-
-
-def label_of_key(container: Any, label: str, key: Any) -> str:
-    """How an element is written: ``x[0]``, ``x['w']``, of a named tuple ``x.mu``."""
-    fields = getattr(container, "_fields", None)
-    if isinstance(container, tuple) and isinstance(fields, tuple):
-        return f"{label}.{fields[key]}"
-    return f"{label}[{key!r}]"
 
 
 # -- replacing ----------------------------------------------------------------------------------------
