@@ -157,7 +157,8 @@ class _Writer:
 
     def function(self, function: Any) -> str:
         """A name for a function that an expression over numbers uses; those live for ever."""
-        name = f"{getattr(function, '__name__', 'function').strip('_')}_{id(function)}"
+        stem = getattr(function, "__name__", "").strip("_")
+        name = f"{stem if stem.isidentifier() else 'function'}_{id(function)}"
         self.names[name] = function
         return name
 

@@ -58,7 +58,7 @@ class Store:
         for program in self.programs:
             guard = program.why_not(function, args, kwargs)
             failed.append(guard)
-            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float):
+            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float, complex):
                 # The rest of this program's numbers too: what changes together is learnt together.
                 found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
         self.changing |= found - self.rigid

@@ -22,7 +22,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import modules, transforms
+from freshjit.state.views import arrays, modules, transforms
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
@@ -270,6 +270,12 @@ def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Pa
     return capture.remember(function, getattr(instance, function.__name__), path)
 
 
+def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
+    """``jnp.add`` and the like by themselves (``from jax.numpy import add``)."""
+    capture.guard(path, "is", ufunc)
+    return capture.remember(ufunc, modules.library_value(ufunc), path)
+
+
 def view_partial(capture: Capture, value: functools.partial[Any], path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(
@@ -310,6 +316,26 @@ def _home(function: Any) -> str | None:
     return getattr(type(function), "__module__", None)
 
 
+def _differentiable(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as JAX is to see them: only those that are not differentiated stay as they are."""
+    fixed = function.nondiff_argnums
+    return tuple(a if i in fixed else arrays.to_jax(a) for i, a in enumerate(args))
+
+
+class _Jvp(jax.custom_jvp[Any]):
+    """A ``custom_jvp`` that takes what stands for arrays and numbers."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*_differentiable(self, args), **kwargs)
+
+
+class _Vjp(jax.custom_vjp[Any]):
+    """A ``custom_vjp`` that does."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*_differentiable(self, args), **kwargs)
+
+
 def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
     """``jax.custom_jvp`` and ``custom_vjp`` objects: the same with views of the user's functions."""
     if is_library_module(_home(value.fun)):
@@ -317,6 +343,7 @@ def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
         return capture.remember(value, modules.library_value(value), path)
     capture.guard(path, "type", type(value))
     view = copy.copy(value)
+    view.__class__ = _Jvp if isinstance(value, jax.custom_jvp) else _Vjp
     capture.remember(value, view, path)
     for name in ("fun", "jvp", "fwd", "bwd"):
         function = getattr(value, name, None)

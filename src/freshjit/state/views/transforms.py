@@ -444,12 +444,14 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
 def _cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
     if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
         return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
+    pred, operands = arrays.to_jax((pred, operands))
     return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
 
 
 def _switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
     if thread.capture is None:
         return jax.lax.switch(index, branches, *operands, **options)
+    index, operands = arrays.to_jax((index, operands))
     return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
 
 
@@ -468,7 +470,7 @@ def _on_the_real_thing(call: Function) -> Function:
         capture = thread.capture
         if capture is None:
             return call(callback, *args, **kwargs)
-        return call(_real(capture, callback), *args, **kwargs)
+        return call(_real(capture, callback), *arrays.to_jax(args), **arrays.to_jax(kwargs))
 
     return wrapped
 
