@@ -66,7 +66,11 @@ class _Options:
         }
         jax.jit(function, **jax_parameters)  # raises JAX's own errors about the parameters
         overrides = Overrides(static, dynamic)
-        self.given = {**jax_parameters, "static": overrides.static, "dynamic": overrides.dynamic}
+        self.given = {
+            **jax_parameters,
+            "static": overrides.static or None,
+            "dynamic": overrides.dynamic or None,
+        }
         self.overrides = overrides if overrides else None
         self.parameters = _parameters(function)
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
@@ -233,10 +237,7 @@ class FreshJit(Generic[P, R]):
             return record
 
         # Everything plain: if that fails, too, the error is the user's.
-        everything = {*store.changing, *numbers}
-        plain = Capture(
-            self._function, failed.root, True, rigid=store.rigid | everything, overrides=overrides
-        )
+        plain = Capture(self._function, failed.root, True, overrides=overrides, plain_numbers=True)
         record = plain.run(args, kwargs, arguments)
         # Which one was it? NumPy arrays alone, or one number; the one that was read last is the likeliest.
         suspects = [[number] for number in reversed(numbers)][:MAX_SUSPECTS]

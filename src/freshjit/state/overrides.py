@@ -12,7 +12,6 @@ import functools
 from collections.abc import Iterable
 from typing import Any
 
-import jax
 import numpy as np
 
 from freshjit.errors import UnsupportedStateError
@@ -76,8 +75,6 @@ class Overrides:
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, jax.Array):
-        return "an array"
     return "None" if value is None else f"{value!r}, of type {type(value).__name__}"
 
 

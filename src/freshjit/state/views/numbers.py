@@ -9,7 +9,6 @@ what was needed: the outcome of the comparison, or the value of that expression.
 from __future__ import annotations
 
 import builtins
-import cmath
 import functools
 import math
 import operator
@@ -310,7 +309,7 @@ def _on_numbers(function: Callable[..., Any], args: tuple[Any, ...], instead: Ca
         return instead(*args)
     if not all(map(_is_python_number, args)):
         return instead(*map(plain_number, args))
-    return (_outcome if function in _PREDICATES else _expression)(view.capture, function, args)
+    return _expression(view.capture, function, args)
 
 
 def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -346,7 +345,6 @@ def _with_names(function: Callable[..., Any], n_args: int, names: tuple[str, ...
     return lambda *args: function(*args[:n_args], **dict(zip(names, args[n_args:], strict=True)))
 
 
-_PREDICATES = (math.isnan, math.isinf, math.isfinite, math.isclose)
 _OVER_ITEMS = (math.fsum, math.prod)
 
 
