@@ -165,10 +165,11 @@ def _converting(name: str, parent: Callable[..., Any]) -> Callable[..., Any]:
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         recorder = _recorders.get(id(self._trace))
-        if recorder is not None:
-            args = tuple(map(recorder.as_value, args))
-            kwargs = {k: recorder.as_value(v) for k, v in kwargs.items()}
-        return parent(self, *args, **kwargs)
+        return (
+            parent(self, *args, **kwargs)
+            if recorder is None
+            else recorder.call(parent, (self, *args), kwargs)
+        )
 
     method.__name__ = name
     return method
@@ -221,6 +222,7 @@ class Recorder:
         as_index: turns what stands for a captured NumPy array or number in an index into what JAX knows.
         as_value: the same for an operand.
         as_exponent: the same for the exponent of an array of integers.
+        call: calls a function of JAX's with such arguments, given as a tuple and a dictionary.
     """
 
     def __init__(
@@ -229,9 +231,10 @@ class Recorder:
         as_index: Callable[[Any], Any],
         as_value: Callable[[Any], Any],
         as_exponent: Callable[[Any], Any] = lambda value: value,
+        call: Callable[[Any, Any, Any], Any] = lambda function, args, kwargs: function(*args, **kwargs),
     ) -> None:
         self.on_concrete, self.as_index, self.as_value = on_concrete, as_index, as_value
-        self.as_exponent = as_exponent
+        self.as_exponent, self.call = as_exponent, call
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")

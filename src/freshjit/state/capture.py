@@ -387,7 +387,11 @@ class Capture:
             self.watch_random(random, "Python's random module")
             self.watch_random(np.random, "numpy.random")
             self.recorder = _compat.Recorder(
-                self._on_concrete, arrays.to_index, arrays.to_jax, numbers.plain_number
+                self._on_concrete,
+                arrays.to_index,
+                arrays.to_jax,
+                numbers.plain_number,
+                modules.call_library,
             )
             thread.capture = self
             try:

@@ -303,18 +303,23 @@ def _accepting_numpy_views(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if thread.capture is None:
             return function(*args, **kwargs)
-        new_args, new_kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
-        try:
-            return function(*new_args, **new_kwargs)
-        except FreshjitError:
-            raise
-        except Exception:
-            # Perhaps a tracer came where JAX wants a number (an axis, a number of sections).
-            if (new_args is args and new_kwargs is kwargs) or _has_functions((args, kwargs)):
-                raise
-        return function(*arrays.to_plain(args), **arrays.to_plain(kwargs))
+        return call_library(function, args, kwargs)
 
     return call
+
+
+def call_library(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of JAX's that does not know what stands for arrays and numbers."""
+    new_args, new_kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+    try:
+        return function(*new_args, **new_kwargs)
+    except FreshjitError:
+        raise
+    except Exception:
+        # Perhaps a tracer came where JAX wants a number (an axis, a number of sections).
+        if (new_args is args and new_kwargs is kwargs) or _has_functions((args, kwargs)):
+            raise
+    return function(*arrays.to_plain(args), **arrays.to_plain(kwargs))
 
 
 def _has_functions(arguments: Any) -> bool:

@@ -273,6 +273,8 @@ def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any
             return _outcome(self.capture, function, (self, other))
         if isinstance(other, (jax.Array, _compat.Tracer)):
             return NotImplemented
+        if type(other).__module__ == "builtins":
+            return function(self.value, other)  # a string, None: never equal, whatever the value
         return function(self.concrete(), other)
 
     return compare
