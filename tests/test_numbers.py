@@ -2,11 +2,13 @@
 
 import cmath
 import collections
+import copy
 import dataclasses
 import functools
 import itertools
 import math
 import operator
+import pickle
 import types
 
 import jax
@@ -14,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from freshjit import FreshjitWarning, jit
+from freshjit import FreshjitWarning, UnsupportedStateError, jit
 
 CALLS = 100
 
@@ -740,11 +742,15 @@ def same_results(got, wanted):
             assert exactly(a) == exactly(b)
 
 
+# Eager JAX compiles these at every call: a dozen must do.
+SLOW_WITHOUT_JIT = (in_scan, inner_jit, callback, branches_of_lax)
+
+
 def run(function, jitted):
     state, out = State(), []
     x = jnp.array([0.5, -1.5])
     step = jit(function) if jitted else function
-    for _ in range(CALLS):
+    for _ in range(12 if function in SLOW_WITHOUT_JIT else CALLS):
         out.append((step(state, x), exactly(vars(state))))
     return [o for o, _ in out], [h for _, h in out], step
 
@@ -800,30 +806,52 @@ def test_a_number_with_many_needed_values_is_reported_with_its_path():
         call_often()
 
 
-def test_adam_written_by_hand_matches_eager_with_few_programs():
-    class Adam:
-        def __init__(self):
-            self.p, self.m, self.v = jnp.array([3.0, -2.0]), jnp.zeros(2), jnp.zeros(2)
-            self.t, self.lr, self.beta1, self.beta2 = 0, 0.05, 0.9, 0.999999
+class Adam:
+    """Adam by hand, with a schedule; ``branch`` adds a step that is taken every hundred steps."""
 
-        def step(self):
-            gradient = jax.grad(lambda p: jnp.sum((p - 1.0) ** 2))(self.p)
-            self.t += 1
-            self.m = self.beta1 * self.m + (1 - self.beta1) * gradient
-            self.v = self.beta2 * self.v + (1 - self.beta2) * gradient**2
-            m = self.m / (1 - self.beta1**self.t)
-            v = self.v / (1 - self.beta2**self.t)
-            self.p = self.p - self.lr * 0.5 ** (self.t // 100) * m / (jnp.sqrt(v) + 1e-8)
+    def __init__(self, branch=False):
+        self.p, self.m, self.v = jnp.array([3.0, -2.0]), jnp.zeros(2), jnp.zeros(2)
+        self.t, self.lr, self.beta1, self.beta2 = 0, 0.05, 0.9, 0.999999
+        self.branch = branch
 
-    eager, jitted = Adam(), Adam()
+    def step(self):
+        gradient = 2 * (self.p - 1.0)
+        self.t += 1
+        self.m = self.beta1 * self.m + (1 - self.beta1) * gradient
+        self.v = self.beta2 * self.v + (1 - self.beta2) * gradient**2
+        m = self.m / (1 - self.beta1**self.t)
+        v = self.v / (1 - self.beta2**self.t)
+        self.p = self.p - self.lr * 0.5 ** (self.t // 100) * m / (jnp.sqrt(v) + 1e-8)
+        if self.branch and self.t % 100 == 0:
+            self.m = self.m * 0.5
+
+
+@jax.jit
+def adam_by_hand(p, m, v, scalars):
+    beta1, rest1, beta2, rest2, correct1, correct2, rate = scalars
+    gradient = 2 * (p - 1.0)
+    m = beta1 * m + rest1 * gradient
+    v = beta2 * v + rest2 * gradient**2
+    return p - rate * (m / correct1) / (jnp.sqrt(v / correct2) + 1e-8), m, v
+
+
+@pytest.mark.parametrize(("branch", "programs"), [(False, 3), (True, 6)])
+def test_a_thousand_steps_of_adam_need_few_programs(branch, programs):
+    eager, jitted = Adam(branch), Adam(branch)
+    p, m, v = eager.p, eager.m, eager.v
     step = jit(jitted.step)
-    for _ in range(200):
+    for t in range(1, 1001):
         eager.step()
         step()
-    assert jitted.t == 200
-    assert type(jitted.t) is int
-    np.testing.assert_allclose(jitted.p, eager.p, rtol=1e-5)
-    assert step._cache_size() <= 3
+        b1, b2 = 0.9, 0.999999
+        scalars = b1, 1 - b1, b2, 1 - b2, 1 - b1**t, 1 - b2**t, 0.05 * 0.5 ** (t // 100)
+        p, m, v = adam_by_hand(p, m, v, scalars)
+        if branch and t % 100 == 0:
+            m = m * 0.5
+    assert exactly((jitted.t, jitted.lr)) == exactly((eager.t, eager.lr)) == "(1000, 0.05)"
+    np.testing.assert_allclose(jitted.p, eager.p, rtol=1e-6)
+    np.testing.assert_allclose(jitted.p, p, rtol=1e-6)  # what one writes by hand: scalars from the host
+    assert step._cache_size() <= programs
 
 
 def test_a_flag_that_is_an_int_costs_one_program_per_outcome():
@@ -836,3 +864,336 @@ def test_a_flag_that_is_an_int_costs_one_program_per_outcome():
         mode.level = level
         assert float(f(1.0)) == (2.0 if level > 3 else 1.0)
     assert f._cache_size() <= 3
+
+
+# -- exactness ----------------------------------------------------------------------------------------
+
+
+def test_sum_adds_floats_as_python_does():
+    class Sums:
+        first, total = 0.1, 0.0
+
+    sums = Sums()
+
+    @jit
+    def add(x):
+        sums.total = sum([sums.first] + [0.1] * 9)
+        return x
+
+    for i in range(5):
+        sums.first = 0.1 + i
+        add(1.0)
+        assert sums.total == sum([0.1 + i] + [0.1] * 9)
+
+
+def test_an_int_too_large_for_an_input_goes_by_value_and_comes_back():
+    class Seeds:
+        seed = 0
+
+    seeds = Seeds()
+    f = jit(lambda x: x + jax.random.key_data(jax.random.key(seeds.seed)))
+    for seed in (1, 2, 2**40 + 3, 3, -1, 2**33):
+        seeds.seed = seed
+        wanted = jax.random.key_data(jax.random.key(seed))
+        np.testing.assert_array_equal(f(jnp.uint32(0)), wanted)
+
+
+def test_an_int_too_large_for_jax_is_the_error_of_eager_code_and_changes_nothing():
+    class Count:
+        n, calls = 0, 0
+
+    count = Count()
+
+    @jit
+    def f(x):
+        count.calls += 1
+        return x * count.n
+
+    for n in (1, 2, 3):
+        count.n = n
+        f(1.0)
+    count.n = 2**40
+    with pytest.raises(OverflowError):
+        f(1.0)
+    assert count.calls == 3
+    count.n = 4
+    assert float(f(2.0)) == 8.0
+
+
+def test_a_negative_power_of_integers_is_refused_as_without_jit():
+    class Exponent:
+        n = 1
+
+    exponent = Exponent()
+    f = jit(lambda x: x**exponent.n)
+    for exponent.n in (1, 2, 3):
+        assert f(jnp.array([2, 3])).tolist() == [2**exponent.n, 3**exponent.n]
+    exponent.n = -1
+    with pytest.raises(TypeError, match="negative powers"):
+        f(jnp.array([2, 3]))
+
+
+def test_many_constants_that_a_number_is_not_are_one_guard():
+    class Count:
+        n = 0
+
+    count, milestones = Count(), list(range(1000, 3000))
+    f = jit(lambda x: -x if count.n in milestones else x)
+    for count.n in (0, 1, 2, 1500, 3000):
+        assert float(f(1.0)) == (-1.0 if count.n == 1500 else 1.0)
+    outcomes = [g for p in f._store.programs for g in p.guards if g.kind == "outcome"]
+    assert len(outcomes) <= 3
+
+
+def test_signs_of_zero_and_nan_pass_through():
+    class Zero:
+        value = 1.0
+
+    zero = Zero()
+
+    @jit
+    def f(x):
+        zero.value = -zero.value * 0.0
+        return jnp.arctan2(zero.value, x)
+
+    for value in (2.0, -2.0, math.inf, -0.0):
+        zero.value = value
+        got = f(-1.0)
+        assert exactly(zero.value) == exactly(-value * 0.0)
+        np.testing.assert_allclose(got, math.atan2(-value * 0.0, -1.0), rtol=1e-6)
+
+
+# -- where a library must have the number itself ------------------------------------------------------
+
+
+def test_only_the_number_that_a_library_refuses_goes_by_value():
+    import decimal
+
+    class Mixed:
+        step, price = 0, 0
+
+    mixed = Mixed()
+
+    @jit
+    def f(x):
+        mixed.step += 1
+        return x * mixed.step + float(decimal.Decimal(mixed.price))
+
+    for i in range(40):
+        mixed.price = i // 20
+        assert float(f(1.0)) == i + 1 + i // 20
+    assert f._cache_size() <= 4
+
+
+def test_an_error_of_the_users_is_raised_as_it_is_while_numbers_change():
+    class Count:
+        n = 0
+
+    count, runs = Count(), []
+
+    @jit
+    def f(x):
+        count.n += 1
+        if count.n > 3:
+            raise KeyError("mine")
+        return x * count.n
+
+    for _ in range(3):
+        f(1.0)
+    with pytest.raises(KeyError, match="mine"):
+        f(1.0)
+    assert count.n == 3
+    assert not runs
+
+
+def test_functions_of_libraries_are_stored_as_themselves():
+    class Layer:
+        activation = None
+
+    layer = Layer()
+
+    @jit
+    def choose(x):
+        layer.activation, layer.add, layer.join = jnp.tanh, sum, jnp.maximum
+        layer.cos, layer.power, layer.kind = math.cos, pow, type
+        return x
+
+    choose(1.0)
+    assert layer.activation is jnp.tanh
+    assert layer.join is jnp.maximum
+    assert (layer.add, layer.power, layer.cos, layer.kind) == (sum, pow, math.cos, type)
+
+
+# -- static= and dynamic= -----------------------------------------------------------------------------
+
+
+class Trainer:
+    def __init__(self):
+        self.lr, self.n, self.name, self.flag = 1.0, 1, "run", True
+        self.config = types.SimpleNamespace(decay=0.5, table={"a b": 1.0, 3: 2})
+
+    @jit(dynamic="self.lr")
+    def decay(self, x):
+        self.lr *= 0.5
+        return x * self.lr
+
+    @jit(static=["self.n", "self.config"])
+    def by_value(self, x):
+        return x**self.n * self.config.decay * self.config.table["a b"]
+
+    @jit(dynamic="self.config", static="self.config.table")
+    def nested(self, x):
+        return x * self.config.decay * self.config.table[3]
+
+
+def test_a_dynamic_number_is_an_input_from_the_first_compilation():
+    trainer = Trainer()
+    assert [float(trainer.decay(4.0)) for _ in range(5)] == [2.0, 1.0, 0.5, 0.25, 0.125]
+    assert Trainer.decay._cache_size() == 1
+
+
+def test_static_numbers_are_always_compiled_for_their_value():
+    trainer = Trainer()
+    for n in (1, 2, 3, 4, 5):
+        trainer.n = n
+        assert float(trainer.by_value(2.0)) == 2.0**n * 0.5
+    assert Trainer.by_value._cache_size() == 5
+    primitives = [str(e.primitive) for p in Trainer.by_value._store.programs for e in p.record.jaxpr.eqns]
+    assert "pow" not in primitives
+    for decay in (0.25, 0.125):
+        trainer.config.decay = decay
+        assert float(trainer.by_value(2.0)) == 2.0**5 * decay
+    assert Trainer.by_value._cache_size() == 7
+
+
+def test_the_longer_of_two_places_counts():
+    trainer = Trainer()
+    for i in range(4):
+        trainer.config.decay = 0.5 + i
+        trainer.nested(1.0)
+    assert Trainer.nested._cache_size() == 1
+    for i in range(4):
+        trainer.config.table[3] = 10 + i
+        assert float(trainer.nested(1.0)) == 3.5 * (10 + i)
+    assert Trainer.nested._cache_size() == 5
+
+
+@pytest.mark.parametrize("place", ["rate", "settings['lr']", "settings", "module_rate", "q"])
+def test_places_are_closure_variables_globals_items_and_defaults(place):
+    global module_rate
+    rate, settings, module_rate = 1.0, {"lr": 1.0}, 1.0
+
+    @jit(dynamic=place)
+    def f(x, *, q=1.0):
+        return x * rate * settings["lr"] * module_rate * q
+
+    f(1.0)
+    rate = settings["lr"] = module_rate = 2.0
+    f.__wrapped__.__kwdefaults__ = {"q": 2.0}
+    inputs = [str(s.path) for s in f._store.programs[0].record.slots]
+    assert len(inputs) == 1
+    assert float(f(1.0)) == 16.0
+
+
+module_rate = 1.0
+
+
+def test_a_dynamic_number_that_cannot_change_while_tracing_still_works():
+    class Sizes:
+        n, k = 1, 1
+
+    sizes = Sizes()
+
+    @jit(dynamic=("sizes.n", "sizes.k"))
+    def f(x):
+        import decimal
+
+        return x * float(decimal.Decimal(sizes.n)) + sizes.k + jnp.ones(sizes.n).sum()
+
+    for i in (1, 2, 3, 2, 1):
+        sizes.n, sizes.k = i, i * 10
+        assert float(f(1.0)) == 2 * i + i * 10
+    assert f._cache_size() == 3
+
+
+@pytest.mark.parametrize(("place", "kind"), [("self.name", "str"), ("self.flag", "bool")])
+def test_a_dynamic_place_without_a_number_is_an_error_with_path_kind_and_line(place, kind):
+    trainer = Trainer()
+
+    def read(self, x):
+        return x * len(self.name) * self.flag
+
+    with pytest.raises(UnsupportedStateError, match=rf"{place} .* {kind} \(read at .*test_numbers.py:\d+ in"):
+        jit(read, dynamic=place)(trainer, 1.0)
+
+
+def test_an_array_at_a_dynamic_place_is_an_input_as_always():
+    holder = types.SimpleNamespace(w=jnp.ones(2))
+    f = jit(lambda x: x * holder.w, dynamic="holder.w")
+    assert f(2.0).tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["static", "dynamic"])
+@pytest.mark.parametrize("place", ["1 + 1", "f(x)", "", "a[b]", "a b", "a.b(", "lambda: 0"])
+def test_what_is_no_place_is_refused_at_decoration(name, place):
+    with pytest.raises(ValueError, match=f"jit got {name}="):
+        jit(lambda x: x, **{name: place})
+
+
+@pytest.mark.parametrize("given", [3, [3], [None], object()])
+def test_places_must_be_strings(given):
+    with pytest.raises(TypeError, match="jit: static must"):
+        jit(lambda x: x, static=given)
+
+
+def test_a_place_cannot_be_both():
+    with pytest.raises(ValueError, match="both as static and as dynamic"):
+        jit(lambda x: x, static="a['b']", dynamic=["c", 'a["b"]'])
+
+
+def test_functions_that_differ_in_places_share_no_programs():
+    holder = types.SimpleNamespace(n=1)
+
+    def f(x):
+        return x * holder.n
+
+    by_value, changing, plain = jit(f, static="holder.n"), jit(f, dynamic="holder.n"), jit(f)
+    for holder.n in (1, 2, 3):
+        assert {float(g(1.0)) for g in (by_value, changing, plain)} == {float(holder.n)}
+    assert (by_value._cache_size(), changing._cache_size(), plain._cache_size()) == (3, 1, 2)
+
+
+def module_function(x, rate=2.0):
+    return x * rate
+
+
+pickled_with_places = jit(module_function, static="rate")
+
+
+def test_places_survive_copies_pickles_and_decorated_methods():
+    again = pickle.loads(pickle.dumps(pickled_with_places))
+    assert again._store is pickled_with_places._store
+    assert copy.deepcopy(pickled_with_places)._store is pickled_with_places._store
+
+    class Both:
+        rate = 1.0
+
+        @classmethod
+        @jit(dynamic="cls.rate")
+        def below(cls, x):
+            return x * cls.rate
+
+        @jit(dynamic="cls.rate")
+        @classmethod
+        def above(cls, x):
+            return x * cls.rate
+
+    for i in range(3):
+        Both.rate = float(i)
+        assert float(Both.below(1.0)) == float(Both.above(1.0)) == i
+
+
+def test_a_number_as_static_argument_is_compiled_for_its_value():
+    f = jit(lambda x, n: x**n, static_argnames="n")
+    assert [float(f(2.0, n=n)) for n in (1, 2, 3)] == [2.0, 4.0, 8.0]
+    assert f._cache_size() == 3

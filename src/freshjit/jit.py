@@ -66,11 +66,13 @@ class _Options:
         }
         jax.jit(function, **jax_parameters)  # raises JAX's own errors about the parameters
         overrides = Overrides(static, dynamic)
-        self.given = {
+        given = {
             **jax_parameters,
             "static": overrides.static or None,
             "dynamic": overrides.dynamic or None,
         }
+        # What says that nothing was said is one object, and would be another one in a pickle.
+        self.given = {name: value for name, value in given.items() if value is not _UNSPECIFIED}
         self.overrides = overrides if overrides else None
         self.parameters = _parameters(function)
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
@@ -158,7 +160,7 @@ class FreshJit(Generic[P, R]):
         if latest is not None:
             try:
                 result = latest.run(self._function, args, kwargs)
-            except (Retrace, TypeError):
+            except (Retrace, TypeError, OverflowError):  # OverflowError: an int that no input can hold
                 return self._search(args, kwargs)
             if type(result) is not Miss:
                 return result
@@ -358,7 +360,7 @@ class FreshJit(Generic[P, R]):
 
 
 def _again(function: Any, given: dict[str, Any]) -> Any:
-    return jit(function, **{k: v for k, v in given.items() if v is not _UNSPECIFIED})
+    return jit(function, **given)
 
 
 def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> Any:

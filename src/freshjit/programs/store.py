@@ -109,6 +109,8 @@ class Store:
                         self._index()
                         return self.find(function, args, kwargs, signature)
                 continue
+            except OverflowError:  # an int of the state or of the arguments is too large for an input
+                continue
             if type(result) is Miss:
                 continue
             if program is not candidates[0]:

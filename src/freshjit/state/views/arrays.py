@@ -202,7 +202,9 @@ def to_plain(value: Any) -> Any:
 def to_jax(value: Any) -> Any:
     """The same with every view replaced by its tracer."""
     kind = type(value)
-    if kind in STAND_INS:
+    if kind is NumberView:
+        return value.as_operand()
+    if kind is NumpyView:
         return value.__jax_array__()
     if kind in (list, tuple):
         new = [to_jax(v) for v in value]

@@ -95,6 +95,13 @@ class NumberView:
             self._tracer = self.capture.number_input(self)
         return self._tracer
 
+    def as_operand(self) -> Any:
+        """What a function of JAX's is to get: a tracer, or the int itself if no input can hold it."""
+        try:
+            return self.__jax_array__()
+        except OverflowError:
+            return self.concrete()
+
     # What needs the value gets it.
     def __bool__(self) -> bool:
         return _outcome(self.capture, bool, (self,))
