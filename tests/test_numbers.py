@@ -14,6 +14,7 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from freshjit import FreshjitWarning, UnsupportedStateError, jit
@@ -396,6 +397,16 @@ def arguments_of_functions(s, x):
     return functools.partial(scale, x)(*[s.t], **{"k": s.t / 2}) + (lambda h=s.t: h)()
 
 
+cosine_of_optax = optax.warmup_cosine_decay_schedule(0.0, 1.0, 10, 100)
+
+
+def schedule_of_optax(s, x):
+    s.step += 1
+    x = x * cosine_of_optax(s.step) + optax.linear_schedule(1.0, 0.1, 50)(s.step)
+    descent = optax.sgd(s.lr * s.step)
+    return optax.apply_updates(x, descent.update(x, descent.init(x))[0])
+
+
 # Arithmetic among Python numbers, and at most how many programs: by value first, then one for each
 # outcome of a branch.
 ONE_OUTCOME = (
@@ -407,7 +418,7 @@ ONE_OUTCOME = (
     *(whole_numbers, close, tables, truth, not_among, compared_with_other_kinds, matched, clipped),
     *(scalar_types, arrays_of_numbers, operands_of_lax, indexed, random_numbers, inner_jit),
     *(branches_of_lax, custom_derivative, callback, complex_numbers, complex_functions),
-    *(arguments_of_functions,),
+    *(arguments_of_functions, schedule_of_optax),
 )
 TWO_OUTCOMES = (floor_of_epsilon, every_hundredth, warmup, whole_or_not)
 FEW = [*((f, 3) for f in ONE_OUTCOME), *((f, 4) for f in TWO_OUTCOMES)]
