@@ -21,6 +21,7 @@ TITLE = "One call, compiled already"
 FUNCTIONAL_GOAL = 1.05
 EQUINOX_GOAL = 0.4
 NNX_GOAL = 0.05
+NUMBERS_GOAL = 1.05
 
 Params = list[dict[str, jax.Array]]
 
@@ -69,6 +70,14 @@ def functional_write(params: Params, x: jax.Array) -> tuple[jax.Array, jax.Array
     return _forward(params, x), 1.0 - params[0]["b"]
 
 
+class Constants:
+    """Twenty numbers that never change, as attributes."""
+
+    def __init__(self) -> None:
+        for index in range(20):
+            setattr(self, f"c{index}", 1.0 + index / 64)
+
+
 def rows(quick: bool) -> Iterator[Row]:
     """All measurements, one by one."""
     for arrays in (2, 20) if quick else (2, 20, 200, 2000):
@@ -80,11 +89,42 @@ def rows(quick: bool) -> Iterator[Row]:
             what = f"{name}, an MLP of {2 * (depth + 1)} arrays"
             yield attempt(what, partial(measure, what, depth))
 
+    for name, measure in (
+        ("literals", _numbers_literal),
+        ("functional jax.jit with literals", _numbers_baked),
+    ):
+        what = f"20 numbers in attributes against {name}"
+        yield attempt(what, partial(measure, what))
+
 
 def _forward(params: Params, x: jax.Array) -> jax.Array:
     for layer in params:
         x = x * layer["w"] + layer["b"]
     return x
+
+
+def _by_attributes(c: Constants, x: jax.Array) -> jax.Array:
+    x = x * c.c0 + c.c1 * c.c2 - c.c3 + c.c4 * c.c5 - c.c6 + c.c7 * c.c8 - c.c9
+    return x * c.c10 + c.c11 * c.c12 - c.c13 + c.c14 * c.c15 - c.c16 + c.c17 * c.c18 - c.c19
+
+
+def _by_literals(x: jax.Array) -> jax.Array:
+    x = x * 1.0 + 1.015625 * 1.03125 - 1.046875 + 1.0625 * 1.078125 - 1.09375 + 1.109375 * 1.125 - 1.140625
+    x = x * 1.15625 + 1.171875 * 1.1875 - 1.203125 + 1.21875 * 1.234375 - 1.25
+    return x + 1.265625 * 1.28125 - 1.296875
+
+
+def _numbers_literal(what: str) -> Row:
+    constants, x = Constants(), jnp.ones(8)
+    named = freshjit.jit(lambda x: _by_attributes(constants, x))
+    literal = freshjit.jit(lambda x: _by_literals(x))
+    return ratio_row(what, compare(lambda: named(x), lambda: literal(x)), NUMBERS_GOAL)
+
+
+def _numbers_baked(what: str) -> Row:
+    constants, x = Constants(), jnp.ones(8)
+    named, baked = freshjit.jit(lambda x: _by_attributes(constants, x)), jax.jit(_by_literals)
+    return ratio_row(what, compare(lambda: named(x), lambda: baked(x)), None)
 
 
 def _read_only(what: str, arrays: int) -> Row:

@@ -316,6 +316,27 @@ def test_class_made_and_dropped_inside():
     assert float(f(4.0)) == 8.0
 
 
+def test_class_attribute_written_inside_is_read_back_through_an_instance_of_a_subclass():
+    class Settings:
+        rate = 1.0
+        mode = "slow"
+
+    class Special(Settings):
+        def name(self):
+            return super().mode
+
+    special = Special()
+
+    @jit
+    def f(x):
+        Settings.rate, Settings.mode = Settings.rate * 2, Settings.mode + "er"
+        return x * special.rate, special.mode, Special.mode, special.name()
+
+    assert f(1.0)[1:] == ("slower",) * 3
+    assert float(f(1.0)[0]) == Settings.rate == 4.0
+    assert Settings.mode == "slowerer"
+
+
 def test_class_attribute_written_inside_is_committed_only_at_the_end():
     class Counter:
         total = 0

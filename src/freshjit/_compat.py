@@ -15,6 +15,7 @@ Tested by ``tests/test_compat.py`` against every supported JAX version.
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -25,6 +26,7 @@ import numpy as np
 from jax._src import array as _array
 from jax._src import config as _config
 from jax._src import core as _core
+from jax._src import dtypes as _dtypes
 from jax._src import source_info_util as _source_info
 from jax._src import traceback_util as _traceback_util
 from jax._src.interpreters import partial_eval as _pe
@@ -46,6 +48,7 @@ __all__ = [
     "is_jaxpr",
     "is_literal",
     "jit_is_disabled",
+    "only_checks_overflow",
     "open_jaxpr",
     "read_config",
     "trace_context",
@@ -139,6 +142,12 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
             return super().__getattr__("item")(*args)
         return value.item(*args)
 
+    def __pow__(self, other: Any) -> Any:
+        recorder = _recorders.get(id(self._trace))
+        if recorder is not None and jnp.issubdtype(self.dtype, jnp.integer):
+            other = recorder.as_exponent(other)  # JAX refuses a negative one if it sees its value
+        return super().__pow__(other)
+
     def __format__(self, spec: str) -> str:
         # An f-string shows the number in eager code; a bare tracer would show its type.
         if self.ndim == 0 and (value := _concrete_value(self)) is not None:
@@ -151,6 +160,28 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
         if sys._getframe(1).f_code is _core.concrete_or_error.__code__:
             return _concrete_value(self)
         return None
+
+
+def _converting(name: str, parent: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of arrays that takes what stands for captured NumPy arrays and numbers."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        recorder = _recorders.get(id(self._trace))
+        return (
+            parent(self, *args, **kwargs)
+            if recorder is None
+            else recorder.call(parent, (self, *args), kwargs)
+        )
+
+    method.__name__ = name
+    return method
+
+
+# JAX's operators ask other operands for __jax_array__; x.clip, x.dot and the like do not.
+for _name, _method in vars(_core.Tracer).items():
+    _is_method = isinstance(_method, types.FunctionType) and _name not in vars(_SlotTracer)
+    if _is_method and not _name.startswith("_") and _method.__code__.co_filename.endswith("array_methods.py"):
+        setattr(_SlotTracer, _name, _converting(_name, _method))
 
 
 class _At:
@@ -192,6 +223,8 @@ class Recorder:
         on_concrete: called with each captured array whose concrete value the traced code needed.
         as_index: turns what stands for a captured NumPy array or number in an index into what JAX knows.
         as_value: the same for an operand.
+        as_exponent: the same for the exponent of an array of integers.
+        call: calls a function of JAX's with such arguments, given as a tuple and a dictionary.
     """
 
     def __init__(
@@ -199,8 +232,11 @@ class Recorder:
         on_concrete: Callable[[Any], None],
         as_index: Callable[[Any], Any],
         as_value: Callable[[Any], Any],
+        as_exponent: Callable[[Any], Any] = lambda value: value,
+        call: Callable[[Any, Any, Any], Any] = lambda function, args, kwargs: function(*args, **kwargs),
     ) -> None:
         self.on_concrete, self.as_index, self.as_value = on_concrete, as_index, as_value
+        self.as_exponent, self.call = as_exponent, call
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")
@@ -348,6 +384,21 @@ def jit_is_disabled() -> bool:
 def x64_is_enabled() -> bool:
     """Whether 64-bit types are on in this thread."""
     return bool(_config.enable_x64.value)
+
+
+def only_checks_overflow(frame: Any) -> bool:
+    """Whether this frame, which wants a number as NumPy, is ``jnp.array`` looking if the number fits.
+
+    It does so with everything that is an int or a float, drops the result, and goes on with what it was
+    given: the value has no part in the program. There is no way to tell it that.
+    """
+    caller = frame.f_back
+    return (
+        frame.f_code is _dtypes.coerce_to_array.__code__
+        and caller is not None
+        and caller.f_code.co_name == "array"
+        and caller.f_globals.get("__name__") == "jax._src.numpy.array_constructors"
+    )
 
 
 def is_literal(atom: Any) -> bool:

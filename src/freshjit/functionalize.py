@@ -281,9 +281,7 @@ def _entries(capture: Capture, path: Path, value: Any) -> Iterator[tuple[Path, A
         yield path, value
     elif isinstance(value, tuple):
         for i, part in enumerate(tuple.__iter__(value)):
-            yield from _entries(
-                capture, path.to("item", i, containers.label_of_key(value, str(path), i)), part
-            )
+            yield from _entries(capture, containers.element(path, value, i), part)
     elif isinstance(value, (list, collections.deque)):
         for i, part in enumerate(value):
             yield from _entries(capture, containers.element(path, value, i), part)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -22,7 +23,8 @@ from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of
-from freshjit.state.capture import Capture
+from freshjit.state.capture import Capture, Record
+from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 
 __all__ = ["FreshJit", "jit"]
@@ -31,6 +33,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _compat.hide_frames_of(__file__)
+
+MAX_SUSPECTS = 4
+"""How many numbers are tried by value, each by itself, when a function cannot be traced as they change."""
 
 _UNSPECIFIED: Any = inspect.signature(jax.jit).parameters["in_shardings"].default
 
@@ -47,9 +52,11 @@ class _Options:
         static_argnames: str | Iterable[str] | None,
         donate_argnums: int | Sequence[int] | None,
         donate_argnames: str | Iterable[str] | None,
+        static: str | Iterable[str] | None,
+        dynamic: str | Iterable[str] | None,
         others: dict[str, Any],
     ) -> None:
-        self.given: dict[str, Any] = {
+        jax_parameters: dict[str, Any] = {
             "in_shardings": in_shardings,
             "out_shardings": out_shardings,
             "static_argnums": static_argnums,
@@ -58,7 +65,16 @@ class _Options:
             "donate_argnames": donate_argnames,
             **others,
         }
-        jax.jit(function, **self.given)  # raises JAX's own errors about the parameters
+        jax.jit(function, **jax_parameters)  # raises JAX's own errors about the parameters
+        overrides = Overrides(static, dynamic)
+        given = {
+            **jax_parameters,
+            "static": overrides.static or None,
+            "dynamic": overrides.dynamic or None,
+        }
+        # What says that nothing was said is one object, and would be another one in a pickle.
+        self.given = {name: value for name, value in given.items() if value is not _UNSPECIFIED}
+        self.overrides = overrides if overrides else None
         self.parameters = parameters_of(function)
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
         self.static = self._resolve(static_argnums, static_argnames, "static")
@@ -70,6 +86,7 @@ class _Options:
             _frozen(in_shardings),
             _frozen(out_shardings),
             tuple(sorted((k, _frozen(v)) for k, v in others.items())),
+            overrides.key,
         )
 
     def _resolve(
@@ -135,7 +152,7 @@ class FreshJit(Generic[P, R]):
         if latest is not None:
             try:
                 result = latest.run(self._function, args, kwargs)
-            except (Retrace, TypeError):
+            except (Retrace, TypeError, OverflowError):  # OverflowError: an int that no input can hold
                 return self._search(args, kwargs)
             if type(result) is not Miss:
                 return result
@@ -183,7 +200,8 @@ class FreshJit(Generic[P, R]):
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         arguments = plan(self._options.parameters, args, kwargs, self._options.static)
         root = root_of(self._function)
-        capture = Capture(self._function, root, changing=self._store.changing)
+        store, overrides = self._store, self._options.overrides
+        capture = Capture(self._function, root, False, store.changing, store.rigid, overrides)
         try:
             record = capture.run(args, kwargs, arguments)
         except FreshjitError:
@@ -193,11 +211,36 @@ class FreshJit(Generic[P, R]):
             # only the real thing will do.
             if not (capture.saw_numpy or capture.used_numbers):
                 raise
-            record = Capture(self._function, root, plain_numpy=True).run(args, kwargs, arguments)
-            self._store.give_up(path.trail for path in capture.used_numbers)
+            record = self._capture_plainly(capture, args, kwargs, arguments)
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
         return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)
+
+    def _capture_plainly(
+        self, failed: Capture, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Sequence[Argument]
+    ) -> Record:
+        """Capture with as few plain things in place of stand-ins as will do."""
+        store, overrides = self._store, self._options.overrides
+        numbers = [path.trail for path in failed.used_numbers]
+
+        def attempt(rigid: Iterable[Any]) -> Record:
+            rigid = store.rigid | set(rigid)
+            changing = store.changing - rigid
+            capture = Capture(self._function, failed.root, failed.saw_numpy, changing, rigid, overrides)
+            record = capture.run(args, kwargs, arguments)
+            store.give_up(rigid)
+            return record
+
+        # Everything plain: if that fails, too, the error is the user's.
+        plain = Capture(self._function, failed.root, True, overrides=overrides, plain_numbers=True)
+        record = plain.run(args, kwargs, arguments)
+        # Which one was it? NumPy arrays alone, or one number; the one that was read last is the likeliest.
+        suspects = [[number] for number in reversed(numbers)][:MAX_SUSPECTS]
+        for rigid in ([[]] if failed.saw_numpy else []) + suspects:
+            with contextlib.suppress(Exception):
+                return attempt(rigid)
+        store.give_up(numbers)
+        return record
 
     def _jax_options(self, arguments: Sequence[Argument], record: Any) -> dict[str, Any]:
         """The parameters for ``jax.jit`` of the pure function ``(slots, *traced) -> tuple``."""
@@ -296,7 +339,7 @@ class FreshJit(Generic[P, R]):
 
 
 def _again(function: Any, given: dict[str, Any]) -> Any:
-    return jit(function, **{k: v for k, v in given.items() if v is not _UNSPECIFIED})
+    return jit(function, **given)
 
 
 def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> Any:
@@ -385,6 +428,8 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
     backend: str | None = None,
     inline: Any = False,
     compiler_options: dict[str, Any] | None = None,
+    static: str | Iterable[str] | None = None,
+    dynamic: str | Iterable[str] | None = None,
 ) -> Any:
     """Compile a function with JAX so that it always does what the plain function would do now.
 
@@ -402,6 +447,11 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
         static_argnums, static_argnames: arguments that are Python values rather than arrays. They
             need not be hashable; objects among them are read like captured state. Strings, plain
             objects and callables are static by themselves.
+        static, dynamic: places in state whose Python numbers are to be seen in one way from the start, as
+            strings such as ``"self.lr"``, ``"self.config"`` (with everything under it), ``"cfg['lr']"``
+            or the name of a closure variable or global. A number at a ``static`` place is always
+            compiled for its value; one at a ``dynamic`` place is an input from the first compilation on.
+            Without them a number is compiled for its value until it has changed once.
 
     Returns:
         A function with the same parameters and the methods of ``jax.jit``'s result (``lower``,
@@ -427,6 +477,22 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
         >>> scale.mul = False
         >>> float(scale.calc(3.0))
         3.0
+
+        A rate that is known to change, and a number that is known to stay:
+
+        >>> class Decay:
+        ...     def __init__(self):
+        ...         self.rate, self.power = 1.0, 2
+        ...
+        ...     @jit(dynamic="self.rate", static="self.power")
+        ...     def step(self, x):
+        ...         self.rate *= 0.5
+        ...         return self.rate * x**self.power
+        >>> decay = Decay()
+        >>> [float(decay.step(3.0)) for _ in range(3)], decay.rate
+        ([4.5, 2.25, 1.125], 0.125)
+        >>> Decay.step._cache_size()
+        1
     """
     parameters: dict[str, Any] = {
         "in_shardings": in_shardings,
@@ -435,6 +501,8 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
         "static_argnames": static_argnames,
         "donate_argnums": donate_argnums,
         "donate_argnames": donate_argnames,
+        "static": static,
+        "dynamic": dynamic,
     }
     others: dict[str, Any] = {}
     if keep_unused:

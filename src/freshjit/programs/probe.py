@@ -158,7 +158,8 @@ class _Writer:
 
     def function(self, function: Any) -> str:
         """A name for a function that an expression over numbers uses; those live for ever."""
-        name = f"{getattr(function, '__name__', 'function').strip('_')}_{id(function)}"
+        stem = getattr(function, "__name__", "").strip("_")
+        name = f"{stem if stem.isidentifier() else 'function'}_{id(function)}"
         self.names[name] = function
         return name
 
@@ -389,12 +390,11 @@ def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
         return f"{value} is not {writer.constant(wanted)}"
     if wanted is None or kind is bool or wanted is Ellipsis or wanted is NotImplemented:
         return f"{value} is not {wanted!r}"
-    if kind is int or (kind is float and wanted != 0.0 and math.isfinite(wanted)):
-        return f"type({value}) is not {kind.__name__} or {value} != {wanted!r}"
-    if kind is str:
-        known = repr(wanted)
-        return f"type({value}) is not str or {value} != {known}"
-    return f"not same_value({value}, {writer.bind(wanted, 'k')})"
+    # Mostly it is the very same object, which is the cheapest thing to find out.
+    known = writer.bind(wanted, "k")
+    if kind in (int, str) or (kind is float and wanted != 0.0 and math.isfinite(wanted)):
+        return f"{value} is not {known} and (type({value}) is not {kind.__name__} or {value} != {known})"
+    return f"{value} is not {known} and not same_value({value}, {known})"
 
 
 # -- results and writes -----------------------------------------------------------------------------

@@ -121,7 +121,7 @@ class Program:
         """The guards on Python numbers that have another value of the same type now."""
         changed: list[Guard] = []
         for guard in self.guards:
-            if guard.kind != "value" or type(guard.value) not in (int, float):
+            if guard.kind != "value" or type(guard.value) not in (int, float, complex):
                 continue
             try:
                 now = read(guard.path, function, args, kwargs)

@@ -58,7 +58,7 @@ class Store:
         for program in self.programs:
             guard = program.why_not(function, args, kwargs)
             failed.append(guard)
-            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float):
+            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float, complex):
                 # The rest of this program's numbers too: what changes together is learnt together.
                 found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
         self.changing |= found - self.rigid
@@ -108,6 +108,8 @@ class Store:
                     if self._by_signature is None:
                         self._index()
                         return self.find(function, args, kwargs, signature)
+                continue
+            except OverflowError:  # an int of the state or of the arguments is too large for an input
                 continue
             if type(result) is Miss:
                 continue

@@ -25,6 +25,7 @@ from freshjit.state.active import thread
 from freshjit.state.arguments import Argument
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
+from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, modules, numbers, objects, view_of
 
@@ -165,6 +166,9 @@ class Capture:
         root: its path.
         plain_numpy: show NumPy arrays as plain copies guarded by their contents.
         changing: where Python numbers are known to change from call to call (trails of paths).
+        rigid: where the function could not be traced with a number that changes.
+        overrides: where the user knows better.
+        plain_numbers: show all numbers by value.
         given: values to be read in place of the real arrays and numbers, by the trails of their paths.
     """
 
@@ -174,16 +178,20 @@ class Capture:
         root: Path,
         plain_numpy: bool = False,
         changing: frozenset[Any] = frozenset(),
+        rigid: frozenset[Any] = frozenset(),
+        overrides: Overrides | None = None,
+        plain_numbers: bool = False,
         given: Mapping[Any, Any] | None = None,
     ) -> None:
-        self.changing = changing
+        self.plain_numbers = plain_numbers
+        self.changing, self.rigid, self.overrides = changing, rigid, overrides
         self.given = given
         self.outer: Capture | None = None
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
         self._arguments_changed = False
         self._random: list[tuple[str, Any, Any]] = []
-        self.used_numbers: set[Path] = set()
+        self.used_numbers: dict[Path, None] = {}  # in the order of reading
         self.number_views: list[numbers.NumberView] = []
         self.plain_numpy = plain_numpy
         self.function = function
@@ -298,6 +306,18 @@ class Capture:
     def saw_numpy(self) -> bool:
         """Whether a NumPy array was shown as a stand-in that a library might not take."""
         return self._saw_numpy
+
+    def number_changes(self, path: Path) -> bool:
+        """Whether the Python number at ``path`` is to be seen as one that changes."""
+        if self.plain_numbers:
+            return False
+        kind = None if self.overrides is None else self.overrides.kind(path)
+        if kind == "dynamic":
+            return path.trail not in self.rigid
+        # A number at a root is a static argument: the user has asked for its value.
+        if kind == "static" or path.parent is None or not self.changing:
+            return False
+        return path.trail in self.changing
 
     def number_input(self, view: numbers.NumberView) -> Any:
         """Make an input of a Python number that may differ at each call; returns its tracer."""
@@ -427,7 +447,13 @@ class Capture:
         def traced(*values: Any) -> list[Any]:
             self.watch_random(random, "Python's random module")
             self.watch_random(np.random, "numpy.random")
-            self.recorder = _compat.Recorder(self._on_concrete, arrays.to_index, arrays.to_jax)
+            self.recorder = _compat.Recorder(
+                self._on_concrete,
+                arrays.to_index,
+                arrays.to_jax,
+                numbers.plain_number,
+                modules.call_library,
+            )
             thread.capture = self
             try:
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)

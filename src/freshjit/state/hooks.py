@@ -287,6 +287,14 @@ class _Gap:
 GAP = _Gap()
 
 
+def is_written(cls: type, name: str) -> bool:
+    """Whether traced code has assigned to this entry of a hooked class."""
+    hooked, now = _hooked.get(cls), cls.__dict__.get(name, GAP)
+    if hooked is None or now is GAP:
+        return False
+    return hooked.installed[name] is not now if name in hooked.installed else name not in hooked.names
+
+
 def added_entries(cls: type) -> dict[str, Any]:
     """Entries that traced code has added to a hooked class."""
     before = _hooked[cls].names

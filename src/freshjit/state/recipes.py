@@ -23,7 +23,7 @@ from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import ecosystem
+from freshjit.state.views import ecosystem, modules
 from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.numbers import NumberView
 
@@ -132,6 +132,9 @@ class Builder:
             return Reference(entry.path)
         if isinstance(value, _compat.Tracer):
             return self._output(value, label, where)
+        original = modules.library_original(value)
+        if original is not None:
+            return Constant(original)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
             return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
@@ -69,6 +70,7 @@ _EXACT: dict[type, View] = {
     staticmethod: functions.view_static,
     classmethod: functions.view_static,
     _compat.JitFunction: functions.view_plain_jit,
+    jnp.ufunc: functions.view_ufunc,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,
     bytearray: containers.view_buffer,
@@ -86,10 +88,12 @@ def register(kind: type, view: View) -> None:
 
 def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
+    if capture.overrides is not None:
+        capture.overrides.check(value, path)
     if is_plain(value) or isinstance(value, np.generic):
         if capture.given and path.trail in capture.given:
             return capture.given[path.trail]
-        if capture.changing and type(value) in (int, float) and path.trail in capture.changing:
+        if type(value) in numbers.NUMBERS and capture.number_changes(path):
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
         return value

@@ -141,7 +141,7 @@ class Source:
             target = self.numbers()
             for step in steps:
                 target = target[step]
-            target[_plain(key)] = _plain(value)
+            target[to_plain(key)] = to_plain(value)
             return
         if steps or self.changed():
             raise CapturedNumpyWriteError(
@@ -149,7 +149,7 @@ class Source:
                 f"{_at(user_line())}{'' if steps else ' after concrete ones'}: NumPy can only hold concrete "
                 f"numbers.\n{self.advice()}"
             )
-        self._log.append((_plain(key), to_jax(value), user_line()))
+        self._log.append((to_plain(key), to_jax(value), user_line()))
 
     def advice(self) -> str:
         return (
@@ -203,7 +203,7 @@ def _is_jax(value: Any) -> bool:
     return isinstance(value, (jax.Array, _compat.Tracer))
 
 
-def _plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """The same with every view replaced by its numbers."""
     kind = type(value)
     if kind is NumpyView:
@@ -211,16 +211,18 @@ def _plain(value: Any) -> Any:
     if kind is NumberView:
         return value.concrete()
     if kind in (list, tuple):
-        return kind(map(_plain, value))
+        return kind(map(to_plain, value))
     if kind is dict:
-        return {k: _plain(v) for k, v in value.items()}
+        return {k: to_plain(v) for k, v in value.items()}
     return value
 
 
 def to_jax(value: Any) -> Any:
     """The same with every view replaced by its tracer."""
     kind = type(value)
-    if kind in STAND_INS:
+    if kind is NumberView:
+        return value.as_operand()
+    if kind is NumpyView:
         return value.__jax_array__()
     if kind in (list, tuple):
         new = [to_jax(v) for v in value]
@@ -251,7 +253,7 @@ def _binary(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
         if _is_jax(other):
             mine = self.__jax_array__()
             return function(other, mine) if reflected else function(mine, other)
-        mine, theirs = self.numbers(), _plain(other)
+        mine, theirs = self.numbers(), to_plain(other)
         return function(theirs, mine) if reflected else function(mine, theirs)
 
     return operate
@@ -266,7 +268,7 @@ def _in_place(name: str, plain_name: str = "") -> Callable[[Any, Any], Any]:
         if _is_jax(other):
             self[...] = plain(self.__jax_array__(), other)
         else:
-            function(self.numbers(), _plain(other))
+            function(self.numbers(), to_plain(other))
         return self
 
     return operate
@@ -341,17 +343,17 @@ class NumpyView:
                 target.refuse_traced(inputs)
         if method == "__call__" and any(map(_is_jax, inputs)) and not out:
             return getattr(jnp, ufunc.__name__)(*map(to_jax, inputs), **kwargs)
-        return getattr(ufunc, method)(*map(_plain, inputs), **_plain(kwargs))
+        return getattr(ufunc, method)(*map(to_plain, inputs), **to_plain(kwargs))
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return function(*_plain(args), **_plain(kwargs))
+        return function(*to_plain(args), **to_plain(kwargs))
 
     def __getitem__(self, key: Any) -> Any:
         if _contains_jax(key):
             return self.__jax_array__()[key]
         if _is_basic(key) and self._still()[key].ndim > 0:
             return NumpyView(self._source, (*self._steps, key))
-        return self.numbers()[_plain(key)]
+        return self.numbers()[to_plain(key)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._source.write(self._steps, key, value)
@@ -369,7 +371,7 @@ class NumpyView:
         return (self[i] for i in range(len(self)))
 
     def __contains__(self, value: Any) -> bool:
-        return _plain(value) in self.numbers()
+        return to_plain(value) in self.numbers()
 
     def __repr__(self) -> str:
         return repr(self.numbers())
@@ -416,7 +418,7 @@ class NumpyView:
     __rshift__, __rrshift__ = _binary("rshift", False), _binary("rshift", True)
 
     def __divmod__(self, other: Any) -> Any:
-        return divmod(self.numbers(), _plain(other))
+        return divmod(self.numbers(), to_plain(other))
 
     def __copy__(self) -> Any:
         return self.numbers().copy()

@@ -15,6 +15,7 @@ import jax
 from jax.experimental import io_callback as jax_io_callback
 
 from freshjit.state.active import thread
+from freshjit.state.views import arrays
 from freshjit.state.views.modules import Namespace, replace_in_captures
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def _on_the_real_thing(call: Callable[..., Any]) -> Callable[..., Any]:
         capture = thread.capture
         if capture is None:
             return call(callback, *args, **kwargs)
-        return call(_real(capture, callback), *args, **kwargs)
+        return call(_real(capture, callback), *arrays.to_jax(args), **arrays.to_jax(kwargs))
 
     return wrapped
 

@@ -278,6 +278,12 @@ def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Pa
     return capture.remember(function, getattr(instance, function.__name__), path)
 
 
+def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
+    """``jnp.add`` and the like by themselves (``from jax.numpy import add``)."""
+    capture.guard(path, "is", ufunc)
+    return capture.remember(ufunc, modules.library_value(ufunc), path)
+
+
 def view_partial(capture: Capture, value: functools.partial[Any], path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(

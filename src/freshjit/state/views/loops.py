@@ -264,12 +264,14 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: Any) -> Any:
     if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
         return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
+    pred = arrays.to_jax(pred)
     return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
     if thread.capture is None:
         return jax.lax.switch(index, branches, *operands, **options)
+    index = arrays.to_jax(index)
     return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
 
 

@@ -10,8 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 
 from freshjit import _compat
+from freshjit.errors import FreshjitError
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
@@ -19,7 +21,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
 from freshjit.state.views import arrays
-from freshjit.state.views.numbers import math_function
+from freshjit.state.views.numbers import add_up, math_function, pow_of_three
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -255,11 +257,19 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
 # -- JAX as traced code sees it ---------------------------------------------------------------------
 
 _library_views: dict[int, tuple[Any, Any]] = {}
+_library_originals: dict[int, tuple[Any, Any]] = {}
 
 
 def replace_in_captures(original: Any, replacement: Any) -> None:
     """Let traced code find ``replacement`` wherever it would find JAX's ``original``."""
     _library_views[id(original)] = (original, replacement)
+    _library_originals[id(replacement)] = (replacement, original)
+
+
+def library_original(view: Any) -> Any:
+    """What a library has where traced code found ``view``; None if that is nothing of a library's."""
+    known = _library_originals.get(id(view))
+    return None if known is None else known[1]
 
 
 def library_value(value: Any) -> Any:
@@ -268,15 +278,17 @@ def library_value(value: Any) -> Any:
     if known is not None:
         return known[1]
     if isinstance(value, types.ModuleType):
-        watched = value.__name__.partition(".")[0] in ("jax", "math", "os", "importlib")
+        watched = value.__name__.partition(".")[0] in ("jax", "math", "cmath", "os", "importlib")
         view: Any = LibraryModule(value) if watched else value
-    elif isinstance(value, types.BuiltinFunctionType) and value.__module__ == "math":
+    elif isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "cmath"):
         view = math_function(value)
+    elif isinstance(value, jnp.ufunc):
+        view = _Ufunc(value)
     elif _takes_arrays(value):
         view = _accepting_numpy_views(value)
     else:
         return value
-    _library_views[id(value)] = (value, view)
+    replace_in_captures(value, view)
     return view
 
 
@@ -294,9 +306,47 @@ def _accepting_numpy_views(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if thread.capture is None:
             return function(*args, **kwargs)
-        return function(*map(arrays.to_jax, args), **{k: arrays.to_jax(v) for k, v in kwargs.items()})
+        return call_library(function, args, kwargs)
 
     return call
+
+
+def call_library(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of JAX's that does not know what stands for arrays and numbers."""
+    new_args, new_kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+    try:
+        return function(*new_args, **new_kwargs)
+    except FreshjitError:
+        raise
+    except Exception:
+        # Perhaps a tracer came where JAX wants a number (an axis, a number of sections).
+        if (new_args is args and new_kwargs is kwargs) or _has_functions((args, kwargs)):
+            raise
+    return function(*arrays.to_plain(args), **arrays.to_plain(kwargs))
+
+
+def _has_functions(arguments: Any) -> bool:
+    """Whether there is user code among the arguments, which is not to run a second time."""
+    leaves = jax.tree_util.tree_leaves(arguments, is_leaf=lambda x: type(x) in arrays.STAND_INS)
+    return any(callable(leaf) and not isinstance(leaf, type) for leaf in leaves)
+
+
+class _Ufunc:
+    """One of ``jax.numpy``'s ufuncs: it and its methods take what stands for arrays and numbers."""
+
+    def __init__(self, ufunc: Any) -> None:
+        self._ufunc = ufunc
+        self._call = _accepting_numpy_views(ufunc)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._ufunc, name)
+        return _accepting_numpy_views(found) if isinstance(found, types.MethodType) else found
+
+    def __repr__(self) -> str:
+        return repr(self._ufunc)
 
 
 # -- builtins ---------------------------------------------------------------------------------------
@@ -451,12 +501,21 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
+_replaced_builtins: dict[str, Any] = {
+    "object": _ObjectType(),
+    "pow": pow_of_three,
+    "sum": add_up,
+    "super": _Super,
+    "type": _TypeType(),
+}
+for _name, _view in _replaced_builtins.items():
+    _library_originals[id(_view)] = (_view, getattr(builtins, _name))
+
+
 def builtins_for(capture: Capture) -> dict[str, Any]:
     """Python's builtins as cloned functions see them."""
     names = dict(vars(builtins))
-    names["object"] = _ObjectType()
-    names["super"] = _Super
-    names["type"] = _TypeType()
+    names.update(_replaced_builtins)
 
     def import_(
         name: str,

@@ -8,13 +8,17 @@ what was needed: the outcome of the comparison, or the value of that expression.
 
 from __future__ import annotations
 
+import builtins
+import functools
 import math
 import operator
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from freshjit import _compat
 from freshjit.state.path import Path
@@ -22,18 +26,21 @@ from freshjit.state.path import Path
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["NumberView", "math_function", "view_number"]
+__all__ = ["NUMBERS", "NumberView", "add_up", "math_function", "plain_number", "view_number"]
+
+Number = int | float | complex
+NUMBERS = (int, float, complex)
 
 
-def view_number(capture: Capture, value: int | float, path: Path) -> NumberView:
+def view_number(capture: Capture, value: Number, path: Path) -> NumberView:
     """The number at ``path``, which may be another one of the same type at the next call."""
     capture.guard(path, "type", type(value))
-    capture.used_numbers.add(path)
+    capture.used_numbers[path] = None
     return NumberView(capture, value, None, (), path)
 
 
 class NumberView:
-    """An int or float of the user's state, or what Python arithmetic makes of such numbers.
+    """An int, float or complex of the user's state, or what Python arithmetic makes of such numbers.
 
     Attributes:
         value: what it is in this call.
@@ -42,13 +49,13 @@ class NumberView:
         path: where it was found, or the first such place among its operands.
     """
 
-    __slots__ = ("_tracer", "capture", "function", "operands", "path", "value")
+    __slots__ = ("_tracer", "_unequal", "capture", "function", "operands", "path", "value")
     __array_priority__ = 40
 
     def __init__(
         self,
         capture: Capture,
-        value: int | float,
+        value: Any,
         function: Callable[..., Any] | None,
         operands: tuple[Any, ...],
         path: Path,
@@ -57,6 +64,7 @@ class NumberView:
         self.value = value
         self.function, self.operands, self.path = function, operands, path
         self._tracer: Any = None
+        self._unequal: set[Number] | None = None
         capture.number_views.append(self)
 
     def detach(self) -> None:
@@ -72,10 +80,27 @@ class NumberView:
         self.capture.guard_outcome(self, self.value)
         return self.value
 
+    def differs(self, other: Number) -> None:
+        """This number is not ``other``, a constant: one guard for all of which that was found."""
+        if other != other:
+            return  # NaN is never equal to anything
+        if self._unequal is None:
+            self._unequal = set()
+            among = NumberView(self.capture, False, _is_among, (self, self._unequal), self.path)
+            self.capture.guard_outcome(among, False)
+        self._unequal.add(other)
+
     def __jax_array__(self) -> Any:
         if self._tracer is None:
             self._tracer = self.capture.number_input(self)
         return self._tracer
+
+    def as_operand(self) -> Any:
+        """What a function of JAX's is to get: a tracer, or the int itself if no input can hold it."""
+        try:
+            return self.__jax_array__()
+        except OverflowError:
+            return self.concrete()
 
     # What needs the value gets it.
     def __bool__(self) -> bool:
@@ -91,6 +116,7 @@ class NumberView:
         return complex(self.concrete())
 
     def __index__(self) -> int:
+        operator.index(self.value)  # a float refuses, whatever its value
         return operator.index(self.concrete())
 
     def __hash__(self) -> int:
@@ -106,12 +132,17 @@ class NumberView:
         return format(self.concrete(), spec)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.concrete(), name)
+        found = getattr(self.value, name)  # whether there is such an attribute is a matter of the type
+        if name in _PARTS:
+            return _expression(self.capture, _PARTS[name], (self,))
+        if name in _METHODS:
+            return functools.partial(_expression, self.capture, _METHODS[name], (self,))
+        return getattr(self.concrete(), name) if callable(found) else found
 
-    def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        import numpy as np
-
-        return np.asarray(self.concrete(), *args, **kwargs)
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if _compat.only_checks_overflow(sys._getframe(1)) and _takes_any(dtype, type(self.value)):  # pyright: ignore[reportPrivateUsage]
+            return np.asarray(self.value, dtype)
+        return np.asarray(self.concrete(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return getattr(ufunc, method)(*map(plain_number, inputs), **kwargs)
@@ -146,9 +177,15 @@ class NumberView:
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    @property
-    def real(self) -> NumberView:
-        return self
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is None:
+            return _power(self, other)
+        return pow_of_three(self, other, modulus)
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is None:
+            return _reflected_power(self, other)
+        return pow_of_three(other, self, modulus)
 
 
 def plain_number(value: Any) -> Any:
@@ -156,7 +193,7 @@ def plain_number(value: Any) -> Any:
 
 
 def _is_python_number(value: Any) -> bool:
-    return type(value) in (int, float, bool, NumberView)
+    return type(value) in (int, float, complex, bool, NumberView)
 
 
 def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
@@ -164,10 +201,13 @@ def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[
     values = [o.value if type(o) is NumberView else o for o in operands]
     value = function(*values)
     first = next(o for o in operands if type(o) is NumberView)
-    if type(value) not in (int, float):
-        capture.guard_outcome(NumberView(capture, value, function, operands, first.path), value)
-        return value
     result = NumberView(capture, value, function, operands, first.path)
+    if type(value) is tuple and all(type(part) in NUMBERS for part in value):
+        parts = enumerate(value)
+        return tuple(NumberView(capture, v, operator.getitem, (result, i), first.path) for i, v in parts)
+    if type(value) not in NUMBERS:
+        capture.guard_outcome(result, value)
+        return value
     if function in _TYPE_VARIES:
         capture.guard_outcome(NumberView(capture, value, _type_of, (result,), first.path), type(value))
     return result
@@ -186,8 +226,27 @@ def _type_of(value: Any) -> type:
     return type(value)
 
 
+def _is_among(value: Any, others: set[Any]) -> bool:
+    return value in others
+
+
+def _takes_any(dtype: Any, kind: type) -> bool:
+    """Whether every number of this kind that can be an input fits the dtype: no overflow to look for."""
+    if dtype is None or kind is not int:
+        return True
+    own = jax.dtypes.canonicalize_dtype(int)
+    return np.dtype(dtype) == own or not jnp.issubdtype(dtype, jnp.integer)
+
+
 # 2 ** n is an int or a float, (-8.0) ** x a float or complex, depending on the values.
 _TYPE_VARIES = (operator.pow,)
+
+# What a number has beside operators: arithmetic too.
+_PARTS = {name: operator.attrgetter(name) for name in ("real", "imag", "numerator", "denominator")}
+_METHODS = {
+    name: operator.methodcaller(name)
+    for name in ("conjugate", "is_integer", "bit_length", "bit_count", "as_integer_ratio")
+}
 
 
 def _binary(function: Callable[[Any, Any], Any], reflected: bool) -> Callable[[Any, Any], Any]:
@@ -215,9 +274,14 @@ def _on_values(function: Callable[[Any, Any], Any], this: NumberView, other: Any
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def compare(self: NumberView, other: Any) -> Any:
         if _is_python_number(other):
+            if function in _EQUALITY and type(other) is not NumberView and self.value != other:
+                self.differs(other)
+                return function is operator.ne
             return _outcome(self.capture, function, (self, other))
         if isinstance(other, (jax.Array, _compat.Tracer)):
             return NotImplemented
+        if type(other).__module__ == "builtins":
+            return function(self.value, other)  # a string, None: never equal, whatever the value
         return function(self.concrete(), other)
 
     return compare
@@ -231,7 +295,7 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _define_operators() -> None:
-    names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor")
+    names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor")
     for name in names:
         function = getattr(operator, name, None) or getattr(operator, name + "_")
         setattr(NumberView, f"__{name}__", _binary(function, False))
@@ -243,27 +307,82 @@ def _define_operators() -> None:
 
 
 _define_operators()
+_EQUALITY = (operator.eq, operator.ne)
+_power, _reflected_power = _binary(operator.pow, False), _binary(operator.pow, True)
+
+
+def _on_numbers(function: Callable[..., Any], args: tuple[Any, ...], instead: Callable[..., Any]) -> Any:
+    """``function(*args)`` remembered, if the arguments are numbers and one of them may change."""
+    view = next((a for a in args if type(a) is NumberView), None)
+    if view is None:
+        return instead(*args)
+    if not all(map(_is_python_number, args)):
+        return instead(*map(plain_number, args))
+    return _expression(view.capture, function, args)
 
 
 def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Python's ``math`` that remembers what it did to numbers of the state."""
+    """A function of Python's ``math`` or ``cmath`` that remembers what it did to numbers of the state."""
+    over_items = function in _OVER_ITEMS
 
-    def call(*args: Any) -> Any:
-        views = [a for a in args if type(a) is NumberView]
-        if not views:
-            return function(*args)
-        capture = views[0].capture
-        if not all(map(_is_python_number, args)):
-            return function(*map(plain_number, args))
-        if function in _PREDICATES:
-            return _outcome(capture, function, args)
-        return _expression(capture, function, args)
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if over_items and len(args) == 1 and not kwargs:
+            items = tuple(args[0])
+            if all(map(_is_python_number, items)):
+                return _on_numbers(_over_items(function), items, lambda *items: function(items))
+            args = (items,)
+        if kwargs:
+            # Named arguments in an order of their own are part of the function.
+            names = tuple(kwargs)
+            call = _with_names(function, len(args), names)
+            return _on_numbers(call, (*args, *kwargs.values()), call)
+        return _on_numbers(function, args, function)
 
-    call.__name__ = call.__qualname__ = function.__name__
     return call
 
 
-_PREDICATES = (math.isnan, math.isinf, math.isfinite, math.isclose)
+@functools.cache
+def _over_items(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function([a, b, c])`` as a function of a, b and c."""
+    return lambda *items: function(items)
+
+
+@functools.cache
+def _with_names(function: Callable[..., Any], n_args: int, names: tuple[str, ...]) -> Callable[..., Any]:
+    """``function(a, b, name=c)`` as a function of a, b and c."""
+    return lambda *args: function(*args[:n_args], **dict(zip(names, args[n_args:], strict=True)))
+
+
+_OVER_ITEMS = (math.fsum, math.prod)
+
+
+def pow_of_three(*args: Any, **kwargs: Any) -> Any:
+    """Python's ``pow``: with a modulus, no operator is asked for a number on the right."""
+    if len(args) == 3 and not kwargs:
+        return _on_numbers(builtins.pow, args, builtins.pow)
+    return builtins.pow(*args, **kwargs)
+
+
+def add_up(iterable: Iterable[Any], /, start: Any = 0) -> Any:
+    """Python's ``sum``: it adds floats more exactly than one ``+`` after the other does.
+
+    As in Python, that is so up to the first thing that is not a number.
+    """
+    items = (start, *iterable)
+    if not any(type(item) is NumberView for item in items):
+        return sum(items[1:], start)
+    count = next((i for i, item in enumerate(items) if not _is_python_number(item)), len(items))
+    total = start
+    if count > 1:
+        total = _on_numbers(_over_items(_sum_from_first), items[:count], lambda *n: _sum_from_first(n))
+    for item in items[max(count, 1) :]:
+        total = total + item
+    return total
+
+
+def _sum_from_first(numbers: tuple[Any, ...]) -> Any:
+    return sum(numbers[1:], numbers[0])
 
 
 def as_input(view: NumberView) -> jax.Array:

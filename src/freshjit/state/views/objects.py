@@ -497,6 +497,8 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
+    if hooks.is_written(owner, name):
+        return hooks.bind(raw, instance, cls)  # made by the run itself: nothing was read
     implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
     if isinstance(instance, type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.

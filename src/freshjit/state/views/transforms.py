@@ -19,6 +19,7 @@ import numpy as np
 
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.overrides import normal
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, named, run_apart
@@ -187,7 +188,7 @@ class StatefulJvp(jax.custom_jvp):  # pyright: ignore[reportMissingTypeArgument,
         inner = as_kind(self, jax.custom_jvp)
         inner.fun = named(lambda *a: rules.run(fun, a), fun)
         inner.jvp = named(with_tangents, jvp_rule)
-        result, traced = inner(*map(arrays.to_jax, args), **arrays.to_jax(kwargs))
+        result, traced = inner(*_differentiable(self, args), **arrays.to_jax(kwargs))
         rules.apply(traced)
         return result
 
@@ -214,9 +215,15 @@ class StatefulVjp(jax.custom_vjp):  # pyright: ignore[reportMissingTypeArgument,
         inner = as_kind(self, jax.custom_vjp)
         inner.fun = named(lambda *a: rules.run(fun, a), fun)
         inner.fwd, inner.bwd = named(forward, fwd), named(backward, bwd)
-        result, traced = inner(*map(arrays.to_jax, args), **arrays.to_jax(kwargs))
+        result, traced = inner(*_differentiable(self, args), **arrays.to_jax(kwargs))
         rules.apply(traced)
         return result
+
+
+def _differentiable(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as JAX is to see them: only those that are not differentiated stay as they are."""
+    fixed = function.nondiff_argnums
+    return tuple(a if i in fixed else arrays.to_jax(a) for i, a in enumerate(args))
 
 
 def as_kind(value: Any, kind: Any) -> Any:
@@ -288,6 +295,12 @@ class _PerLane:
         if type(meaning) is int:
             return jnp.moveaxis(stacked, 0, meaning)
         return (_REDUCERS[meaning] if isinstance(meaning, str) else meaning)(stacked)
+
+
+def _covers(path: str, label: str) -> bool:
+    """Whether the location that is printed as ``label`` is at ``path`` or below it."""
+    path, label = normal(path), normal(label)
+    return label == path or label.startswith((path + ".", path + "["))
 
 
 def _grouped(apart: Apart, traced: list[Any], rule: Callable[[str], str | None]) -> dict[int, str]:
@@ -383,8 +396,7 @@ def shard_map(f: Any = None, /, *, out_specs: Any, **options: Any) -> Any:
     spread: Mapping[str, Any] = options.pop("state_specs", None) or {}
 
     def rule(label: str) -> str | None:
-        label = label.removeprefix("closure ")
-        return next((p for p in spread if label == p or label.startswith((p + ".", p + "["))), None)
+        return next((path for path in spread if _covers(path, label)), None)
 
     def sharded(*args: Any) -> Any:
         args = arrays.to_jax(args)

@@ -1,0 +1,137 @@
+"""Overrides: numbers in state that the user wants to be seen in one way, whatever they have done so far.
+
+Places are named as messages print them: ``self.lr``, ``self.config``, ``cfg['lr']``, the name of a closure
+variable, a global or a parameter with a default. A place covers everything under it; of two that cover the
+same number the longer one counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from freshjit.errors import UnsupportedStateError
+from freshjit.state.guards import user_line
+from freshjit.state.path import Path
+
+__all__ = ["Overrides"]
+
+# What a message puts before the name of a variable that is not reached from an argument.
+_PREFIXES = ("closure ", "default of ")
+
+
+class Overrides:
+    """The places given to ``jit`` as ``static`` and ``dynamic``, checked.
+
+    Attributes:
+        static: numbers there are always compiled for their value.
+        dynamic: numbers there change, from the first compilation on.
+    """
+
+    def __init__(
+        self, static: str | Iterable[str] | None = None, dynamic: str | Iterable[str] | None = None
+    ) -> None:
+        self.static = _places(static, "static")
+        self.dynamic = _places(dynamic, "dynamic")
+        for place in sorted(self.static & self.dynamic):
+            raise ValueError(f"jit got {place!r} both as static and as dynamic: it can only be one of them.")
+
+    def __bool__(self) -> bool:
+        return bool(self.static or self.dynamic)
+
+    @property
+    def key(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What tells the programs of two jitted functions apart."""
+        return self.static, self.dynamic
+
+    def kind(self, path: Path) -> str | None:
+        """``"static"`` or ``"dynamic"``, None for a number about which nothing was said."""
+        place: Path | None = path
+        while place is not None:
+            label = normal(str(place))
+            if label in self.static:
+                return "static"
+            if label in self.dynamic:
+                return "dynamic"
+            place = place.parent
+        return None
+
+    def check(self, value: Any, path: Path) -> None:
+        """Refuse a place named as dynamic that can hold no number, such as a string."""
+        if not self.dynamic or type(value) in (int, float, complex) or normal(str(path)) not in self.dynamic:
+            return
+        if isinstance(value, (str, bytes, int, float, complex, np.generic, type(None), type(Ellipsis))):
+            where = user_line()
+            raise UnsupportedStateError(
+                f"{path} was given to jit as dynamic, but holds {_described(value)}"
+                f"{f' (read at {where})' if where else ''}.\n"
+                "Only Python numbers (int, float, complex) can change without a compilation, and what "
+                "contains them. Leave it out, or make it an array (jnp.asarray): arrays are inputs anyway."
+            )
+
+
+def _described(value: Any) -> str:
+    return "None" if value is None else f"{value!r}, of type {type(value).__name__}"
+
+
+def _places(given: str | Iterable[str] | None, what: str) -> frozenset[str]:
+    if given is None:
+        return frozenset()
+    places: Iterable[Any] = (given,) if isinstance(given, str) else given
+    if not isinstance(places, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"jit: {what} must be a string such as 'self.lr', or several; got {given!r}")
+    found: set[str] = set()
+    for place in places:
+        if not isinstance(place, str):
+            raise TypeError(f"jit: {what} must hold strings such as 'self.lr'; got {place!r}")
+        found.add(_checked(place, what))
+    return frozenset(found)
+
+
+def _checked(place: str, what: str) -> str:
+    try:
+        tree: Any = ast.parse(_without_prefix(place).strip(), mode="eval").body
+    except SyntaxError:
+        tree = None
+    if tree is None or not _is_place(tree):
+        raise ValueError(
+            f"jit got {what}={place!r}, which is no place: write it as messages do, with names, attributes "
+            "and constant keys, such as 'self.config.lr', \"cfg['lr']\", 'layers[0].scale' or 'rate'."
+        )
+    return ast.unparse(tree)
+
+
+def _is_place(tree: Any) -> bool:
+    match tree:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=parent):
+            return _is_place(parent)
+        case ast.Subscript(value=parent, slice=ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant())):
+            return _is_place(parent)
+        case ast.Subscript(value=parent, slice=ast.Tuple(elts=keys)):
+            return all(isinstance(key, ast.Constant) for key in keys) and _is_place(parent)
+        case ast.Call(func=ast.Name("type"), args=[parent], keywords=[]):
+            return _is_place(parent)
+        case _:
+            return False
+
+
+def _without_prefix(label: str) -> str:
+    for prefix in _PREFIXES:
+        label = label.removeprefix(prefix)
+    return label
+
+
+@functools.lru_cache(maxsize=4096)
+def normal(label: str) -> str:
+    """A label in the form that places are compared in: quotes and spaces as Python would write them."""
+    label = _without_prefix(label)
+    try:
+        return ast.unparse(ast.parse(label, mode="eval").body)
+    except SyntaxError:
+        return label
