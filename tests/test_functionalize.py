@@ -593,3 +593,22 @@ def test_a_write_per_lane_without_a_meaning_is_refused_and_undone():
 def test_a_wrong_meaning_is_refused_when_the_transform_is_made():
     with pytest.raises(ValueError, match=r"state_axes\['self\.mean'\] is 'median'"):
         freshjit.vmap(Stats(), state_axes={"self.mean": "median"})(LANES)
+
+
+def test_objects_that_change_places_are_committed_by_their_arrays():
+    model = Model()
+
+    def swap():
+        model.layers = model.layers[::-1]
+        return model.layers[0].w[0, 0]
+
+    model.layers[1].w = jnp.eye(3) * 7
+    pure = functionalize(swap)
+    out, state = pure(pure.read())
+    assert float(out) == 7.0
+    assert float(state["closure model.layers[0].w"][0, 0]) == 7.0
+    layers = list(model.layers)
+    pure.commit(state)
+    assert float(model.layers[0].w[0, 0]) == 7.0
+    assert float(model.layers[1].w[0, 0]) == 0.5
+    assert all(a is b for a, b in zip(model.layers, layers, strict=True)), "values move, objects stay"

@@ -289,8 +289,8 @@ def _entries(capture: Capture, path: Path, value: Any) -> Iterator[tuple[Path, A
         for key, part in dict.items(value):
             yield from _entries(capture, containers.element(path, value, key), part)
     elif id(value) in capture.objects:
-        for leaf in places.under(capture, value, str(path)):
-            yield path.to("attr", leaf.label, leaf.label), arrays.to_jax(leaf.value)
+        for leaf in places.under(capture, value, path):
+            yield leaf.path, arrays.to_jax(leaf.value)
     else:
         yield from _entries_of_node(capture, path, value)
 

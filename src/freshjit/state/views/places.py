@@ -39,17 +39,21 @@ class Leaf:
     """One array of the state.
 
     Attributes:
-        label: how it is written, from the name by which it was asked for: ``self.layers[0].w``.
+        path: where it is, from the name by which it was asked for: ``self.layers[0].w``.
         thing, key: the location that holds it, or the tuple that holds it.
         steps: from there into nested tuples.
         value: what is there now.
     """
 
-    label: str
+    path: Path
     thing: Mutable
     key: Any
     steps: tuple[Any, ...]
     value: Any
+
+    @property
+    def label(self) -> str:
+        return str(self.path)
 
 
 @dataclass(eq=False, slots=True)
@@ -90,7 +94,7 @@ def select(
             selected.append(_by_object(capture, item, names[id(item)]))
     walk = _Walk(capture)
     for one in selected:
-        walk.visit(one.value, one.label, one.thing, one.key, one.steps)
+        walk.visit(one.value, Path.constant(None, one.label), one.thing, one.key, one.steps)
     return walk.leaves
 
 
@@ -286,10 +290,10 @@ def _root(capture: Capture, name: str, function: Any, arguments: Mapping[str, An
     return None if wrapped is None else _root(capture, name, wrapped, arguments)
 
 
-def under(capture: Capture, value: Any, label: str) -> list[Leaf]:
-    """The arrays under a view, ``label`` being what it is called."""
+def under(capture: Capture, value: Any, path: Path) -> list[Leaf]:
+    """The arrays under a view, as if it were at ``path``."""
     walk = _Walk(capture)
-    walk.visit(value, label, None, None, ())
+    walk.visit(value, path, None, None, ())
     return walk.leaves
 
 
@@ -328,38 +332,38 @@ class _Walk:
         self._seen: set[int] = set()
         self._things = _things(capture)
 
-    def visit(self, value: Any, label: str, thing: Any, key: Any, steps: tuple[Any, ...]) -> None:
+    def visit(self, value: Any, path: Path, thing: Any, key: Any, steps: tuple[Any, ...]) -> None:
         if _is_array(value):
             if thing is None:
                 raise StateMismatchError(
-                    f"{label} is an array that no attribute, item or variable holds.\n"
+                    f"{path} is an array that no attribute, item or variable holds.\n"
                     "An argument is differentiated by argnums; of a property, name the attribute behind it."
                 )
-            self.leaves.append(Leaf(label, thing, key, steps, value))
+            self.leaves.append(Leaf(path, thing, key, steps, value))
             return
         number = type(value) in (int, float, complex, NumberView)
         if number or is_plain(value) or isinstance(value, (type, types.ModuleType, np.generic)):
             if number and steps == () and thing is not None:
-                self.leaves.append(Leaf(label, thing, key, steps, value))
+                self.leaves.append(Leaf(path, thing, key, steps, value))
             return
         if isinstance(value, tuple):
             for i, item in enumerate(tuple.__iter__(value)):
-                self.visit(item, containers.label_of_key(value, label, i), thing, key, (*steps, i))
+                self.visit(item, containers.element(path, value, i), thing, key, (*steps, i))
             return
         if id(value) in self._seen:
             return
         self._seen.add(id(value))
-        for part_label, part, owner, part_key in self._parts(value, label):
+        for place, part, owner, part_key in self._parts(value, path):
             if _may_hold_arrays(part):
-                self.visit(part, part_label, owner, part_key, ())
+                self.visit(part, place, owner, part_key, ())
 
-    def _parts(self, value: Any, label: str) -> Iterator[tuple[str, Any, Any, Any]]:
+    def _parts(self, value: Any, path: Path) -> Iterator[tuple[Path, Any, Any, Any]]:
         capture = self.capture
         if id(value) not in self._things and id(value) not in capture.objects:
-            self._adopt(value, label)
+            self._adopt(value, path)
         state = capture.objects.get(id(value))
         if state is not None:
-            yield from self._attributes(state, label)
+            yield from self._attributes(state, path)
         thing: Any = self._things.get(id(value))
         if thing is None:
             return
@@ -368,16 +372,11 @@ class _Walk:
         if isinstance(thing, containers.MappingCopy):
             items = dict.items(thing.contents)
         for key, part in list(items):
-            yield (
-                f"{label}.{key}" if by_name else containers.label_of_key(value, label, key),
-                part,
-                thing,
-                key,
-            )
+            place = path.attr(key) if by_name else containers.element(path, value, key)
+            yield place, part, thing, key
 
-    def _adopt(self, value: Any, label: str) -> None:
+    def _adopt(self, value: Any, path: Path) -> None:
         """Give locations to the contents of something that was made during this run."""
-        path = Path.constant(None, label)
         if isinstance(value, dict):
             self._things[id(value)] = containers.MappingCopy(value, path, ("setitem", "delitem"))
         elif isinstance(value, (list, collections.deque)):
@@ -385,7 +384,7 @@ class _Walk:
         elif hasattr(value, "__dict__"):
             self._things[id(value)] = containers.MappingCopy(value.__dict__, path, ("setattr", "delattr"))
 
-    def _attributes(self, state: objects.ObjectState, label: str) -> Iterator[tuple[str, Any, Any, Any]]:
+    def _attributes(self, state: objects.ObjectState, path: Path) -> Iterator[tuple[Path, Any, Any, Any]]:
         capture = self.capture
         names: dict[tuple[str, str], None] = {}
         if state.real is not None:
@@ -403,7 +402,7 @@ class _Walk:
                 part = objects.default_read(capture, state, name)
             except AttributeError:
                 continue  # a slot that has not been set
-            yield f"{label}.{name}", part, state, (kind, name)
+            yield path.attr(name), part, state, (kind, name)
 
 
 def _is_array(value: Any) -> bool:
