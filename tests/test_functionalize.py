@@ -32,6 +32,9 @@ class Model:
         self.table = np.ones(3, np.float32)
         self.key, self.steps, self.training = jax.random.key(0), 0, True
 
+    def weights(self):
+        return self.layers
+
     def loss(self, x):
         self.steps += 1
         self.key, key = jax.random.split(self.key)
@@ -368,13 +371,16 @@ def test_state_in_captured_state_is_read_by_its_entries():
 class Trainer:
     def __init__(self):
         self.model, self.tx = Model(), optax.adam(0.05)
-        self.opt_state = self.tx.init(State.read(lambda: self.model.layers))
+        self.opt_state = self.tx.init(State.read(self.weights))
+
+    def weights(self):
+        return self.model.layers
 
     def step(self, x):
-        loss, gradient = freshjit.value_and_grad(self.model.loss, wrt=lambda: self.model.layers)(x)
-        weights = State.read(lambda: self.model.layers)
+        loss, gradient = freshjit.value_and_grad(self.model.loss, wrt=self.weights)(x)
+        weights = State.read(self.weights)
         updates, self.opt_state = self.tx.update(gradient, self.opt_state, weights)
-        optax.apply_updates(weights, updates).commit(lambda: self.model.layers)
+        optax.apply_updates(weights, updates).commit(self.weights)
         return loss
 
 
@@ -402,7 +408,7 @@ def test_every_way_to_name_the_state_gives_the_same_gradient():
 
     wanted = gradient("self.layers")
     assert len(wanted) == 4
-    for wrt in (lambda: model.layers, model.layers, [model.layers[0], model.layers[1]]):
+    for wrt in (lambda: model.layers, model.weights, model.layers, [model.layers[0], model.layers[1]]):
         same(gradient(wrt), wanted)
     same(gradient(["self.layers[0]", "self.layers[1]"]), wanted)
     same(gradient("self.layers[0].w"), wanted[1:2])

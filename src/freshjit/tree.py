@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat, live
@@ -160,7 +161,9 @@ def _nothing() -> None:
 
 
 def as_found(old: Any, new: Any) -> Any:
-    """``new`` as the kind of thing that ``old`` is: a Python number where a Python number was."""
+    """``new`` as the kind of thing that ``old`` is: a Python number, or an array on the device."""
+    if isinstance(old, jax.Array) and isinstance(new, (np.ndarray, np.generic)):
+        return jnp.asarray(new)
     if type(old) in (int, float, complex) and type(new) not in (int, float, complex):
         if isinstance(new, _compat.Tracer):
             return new

@@ -247,7 +247,8 @@ class Capture:
         """
         if made is not None and made() is self:
             return function
-        if isinstance(function, types.FunctionType) and isinstance(function.__globals__, modules.Namespace):
+        plain = getattr(function, "__func__", function)
+        if isinstance(plain, types.FunctionType) and isinstance(plain.__globals__, modules.Namespace):
             return function  # made during this run
         return self.view(function, Path.constant(function, getattr(function, "__name__", "function")))
 

@@ -99,7 +99,7 @@ def select(
 
 
 def _is_getter(value: Any) -> bool:
-    return isinstance(value, types.FunctionType)
+    return isinstance(value, (types.FunctionType, types.MethodType))
 
 
 def _by_object(capture: Capture, thing: Any, label: str) -> Selected:
@@ -150,11 +150,16 @@ class _Names(dict[str, Any]):
         return _Name(name)
 
 
-def _paths_in(getter: types.FunctionType) -> list[str] | None:
+def _paths_in(getter: Any) -> list[str] | None:
     """The paths that a getter names, if that is all it does."""
+    args = ()
+    if isinstance(getter, types.MethodType):
+        args, getter = (_Name("self"),), getter.__func__
+    if not isinstance(getter, types.FunctionType):
+        return None
     cells = tuple(types.CellType(_Name(name)) for name in getter.__code__.co_freevars)
     try:
-        found = types.FunctionType(getter.__code__, _Names(__builtins__={}), "names", None, cells)()
+        found = types.FunctionType(getter.__code__, _Names(__builtins__={}), "names", None, cells)(*args)
     except (TypeError, NameError, AttributeError):
         return None
     found = list(found) if type(found) in (list, tuple) else [found]
@@ -163,7 +168,7 @@ def _paths_in(getter: types.FunctionType) -> list[str] | None:
     return [object.__getattribute__(f, "_label") for f in found]
 
 
-def _by_getter(capture: Capture, getter: types.FunctionType) -> list[Selected]:
+def _by_getter(capture: Capture, getter: Any) -> list[Selected]:
     view = capture.enter(getter)
     paths = _paths_in(getter)
     if paths is not None:
@@ -368,9 +373,8 @@ class _Walk:
         if thing is None:
             return
         by_name = isinstance(thing, containers.MappingCopy) and thing.set_action != "setitem"
-        items: Iterable[Any] = enumerate(value)
-        if isinstance(thing, containers.MappingCopy):
-            items = dict.items(thing.contents)
+        mapping = isinstance(thing, containers.MappingCopy)
+        items: Iterable[Any] = dict.items(thing.contents) if mapping else enumerate(value)
         for key, part in list(items):
             place = path.attr(key) if by_name else containers.element(path, value, key)
             yield place, part, thing, key
