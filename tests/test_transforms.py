@@ -837,3 +837,58 @@ def test_inner_trace_caches_of_jax_do_not_make_state_stale():
     model.scale = 3.0
     same(second(X), 10.5)
     same(first(X), 10.5)
+
+
+# -- rules of custom derivatives, run by JAX after the capture ------------------------------------------
+
+
+def with_jvp_rule(model):
+    @jax.custom_jvp
+    def f(x):
+        return model.w * x
+
+    f.defjvp(lambda primals, tangents: (f(*primals), model.w * tangents[0]))
+    return f
+
+
+def with_vjp_rule(model):
+    @jax.custom_vjp
+    def f(x):
+        return model.w * x
+
+    f.defvjp(lambda x: (f(x), None), lambda _, ct: (model.w * ct,))
+    return f
+
+
+@pytest.mark.parametrize("made", [with_jvp_rule, with_vjp_rule])
+def test_a_rule_reads_live_state_when_jax_differentiates_from_outside(made):
+    model = Model()
+    f = made(model)
+    fast = jit(lambda x: f(x))
+    for w in (2.0, 5.0, 7.0):
+        model.w = jnp.float32(w)
+        assert float(fast(3.0)) == 3 * w
+        assert float(jax.grad(fast)(3.0)) == w
+        assert float(freshjit.grad(fast)(3.0)) == w
+    assert fast._cache_size() == 1
+
+
+@jax.custom_jvp
+def plain_sine(x):
+    return jnp.sin(x)
+
+
+plain_sine.defjvp(lambda primals, tangents: (jnp.sin(primals[0]), jnp.cos(primals[0]) * tangents[0]))
+
+
+def test_a_rule_that_reads_nothing_leaves_the_function_compiled_under_outer_transforms():
+    runs = []
+
+    @jit
+    def fast(x):
+        runs.append(1)
+        return plain_sine(x)
+
+    for x in (1.0, 2.0, 3.0):
+        assert float(jax.grad(fast)(x)) == pytest.approx(float(jnp.cos(x)))
+    assert len(runs) == 1

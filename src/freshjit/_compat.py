@@ -261,6 +261,11 @@ class Recorder:
         trace.frame.constvar_to_val[var] = array
         return tracer
 
+    @property
+    def is_current(self) -> bool:
+        """Whether what is computed now is recorded here, and not by a transform inside."""
+        return _core.trace_ctx.trace is self._trace
+
     def take_over(self, tracer: Any) -> None:
         """Let an argument's tracer, which JAX made, behave like those made from now on."""
         if type(tracer) is _pe.DynamicJaxprTracer and tracer._trace is self._trace:
@@ -293,6 +298,11 @@ class Direct:
 
     def close(self) -> None:
         self._traces.clear()
+
+    @property
+    def is_current(self) -> bool:
+        """Never: nothing is recorded."""
+        return False
 
     def input(self, array: Any) -> Any:
         """The array itself."""

@@ -14,7 +14,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 import jax
 import numpy as np
 
-from freshjit import _compat
+from freshjit import _compat, live
 from freshjit.aot import Lowered, Traced
 from freshjit.errors import FreshjitError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
@@ -185,6 +185,8 @@ class FreshJit(Generic[P, R]):
                 return result
             store.note_changes(self._function, args, kwargs)
             program = self._capture(args, kwargs)
+            if program.record.late_rules and not _compat.trace_is_clean():
+                return live.call(self._function, args, kwargs)
             store.add(program)
             result = program.run(self._function, args, kwargs)
         if type(result) is Miss:

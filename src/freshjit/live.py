@@ -15,35 +15,54 @@ from freshjit.programs.probe import Miss, generate
 from freshjit.state.arguments import parameters_of, plan, root_of
 from freshjit.state.capture import Capture
 
-__all__ = ["run", "view_arguments"]
+__all__ = ["call", "run", "view_arguments"]
 
 
 def run(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    call: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
+    transformed: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
 ) -> Any:
-    """``call(view of the function, views of the arguments)``; state that it changes is written back.
+    """``transformed(view of the function, views of the arguments)``; state that it changes is written back.
 
     The result is handed out as it is: it must hold no views, which results of JAX's transforms do not.
     """
-    arguments = plan(parameters_of(function), args, kwargs)
 
-    def inside(capture: Capture) -> Any:
-        view = capture.view(function, capture.root)
-        result = call(view, *view_arguments(capture, arguments, args, kwargs))
+    def inside(capture: Capture, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = transformed(view, args, kwargs)
         return result, *capture.written()
 
+    return _run(function, args, kwargs, inside)[0]
+
+
+def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The function itself, run live."""
+
+    def inside(capture: Capture, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return None, *capture.written(view(*args, **kwargs))
+
+    return _run(function, args, kwargs, inside)[1]
+
+
+def _run(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], inside: Callable[..., Any]
+) -> tuple[Any, Any]:
+    """What ``inside`` gives first, and the result of the record that it gives with it."""
+    arguments = plan(parameters_of(function), args, kwargs)
+
+    def enter(capture: Capture) -> Any:
+        view = capture.view(function, capture.root)
+        return inside(capture, view, *view_arguments(capture, arguments, args, kwargs))
+
     capture = Capture(function, root_of(function), plain_numpy=True)
-    result, record, outputs = capture.run_directly(inside)
-    if record.writes:
-        done = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
-        if type(done) is Miss:
-            raise FreshjitError(
-                f"the state that {capture.root} wrote could not be written back: its way there is gone."
-            )
-    return result
+    first, record, outputs = capture.run_directly(enter)
+    result = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
+    if type(result) is Miss:
+        raise FreshjitError(
+            f"the state that {capture.root} wrote could not be written back: its way there is gone."
+        )
+    return first, result
 
 
 def view_arguments(

@@ -207,6 +207,8 @@ def generate(
     writer.line("try:")
     shape_miss = writer.bind(Miss(None), "miss")
     writer.line(f"if len(args) != {n_args} or len(kwargs) != {len(keywords)}: return {shape_miss}", 2)
+    if record.late_rules:
+        writer.line(f"if not trace_is_clean(): return {shape_miss}", 2)
     traced = [_argument_code(a) for a in arguments if a.kind == "traced"]
     for keyword in keywords:
         writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)

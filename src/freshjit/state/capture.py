@@ -136,6 +136,9 @@ class Record:
     distinct: list[Path]
     result_tree: Any
     result_outputs: list[int | None]  # per leaf of the result: which output it is, if any
+    late_rules: bool = False
+    """Whether rules of custom derivatives that read state are left for JAX to run, should it
+    differentiate the program from outside: then, and under any transform, it must not be used."""
 
     def without_writes(self, output: recipes.Recipe | None = None) -> Record:
         """The same record for a run that only looks."""
@@ -210,6 +213,7 @@ class Capture:
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
         self.sees_identity = False
+        self.late_rules = False
         self._keep: list[Any] = []
         self.recorder: _compat.Recorder | _compat.Direct | None = None
 
@@ -411,10 +415,14 @@ class Capture:
             thread.capture = outer
             self._release()
 
-    def written(self) -> tuple[Record, list[Any]]:
-        """What a direct run has written so far, as a record without guards, and the values in it."""
+    def written(self, result: Any = None) -> tuple[Record, list[Any]]:
+        """What a direct run has written so far, as a record without guards, and the values in it.
+
+        Parameters:
+            result: what the record is to give as the result, made of the real things.
+        """
         finished: dict[str, Any] = {}
-        outputs = self._finish(None, finished)
+        outputs = self._finish(result, finished)
         record = Record(
             jaxpr=None,
             out_avals=(),
@@ -547,6 +555,7 @@ class Capture:
             distinct=finished["distinct"],
             result_tree=finished["tree"],
             result_outputs=finished["leaves"],
+            late_rules=self.late_rules,
         )
 
     def _distinct_paths(self) -> list[Path]:

@@ -19,11 +19,12 @@ import numpy as np
 
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.libraries import is_library_class, is_library_function
 from freshjit.state.overrides import normal
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, named, run_apart
-from freshjit.state.views.modules import replace_in_captures
+from freshjit.state.views.modules import Namespace, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -153,12 +154,43 @@ def _zero_tangent(value: Any) -> Any:
     return np.zeros(value.shape, jax.dtypes.float0)
 
 
+def stateless(function: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether it is plain that a function reads nothing that could change: no variable, no object."""
+    if id(function) in seen:
+        return True
+    seen |= {id(function)}
+    if isinstance(function, (jax.custom_jvp, jax.custom_vjp)):
+        return stateless(function.fun, seen)
+    if not isinstance(function, types.FunctionType):
+        return isinstance(function, (types.ModuleType, types.BuiltinFunctionType)) or (
+            isinstance(function, type) and is_library_class(function)
+        )
+    if is_library_function(function):
+        return True
+    real = function.__globals__.real if isinstance(function.__globals__, Namespace) else function.__globals__
+    found = (real[name] for name in _names(function.__code__) if name in real)
+    return not (function.__closure__ or function.__defaults__) and all(stateless(v, seen) for v in found)
+
+
+def _names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names(constant)
+    return names
+
+
 class _Rules:
     """The functions of one call of a ``custom_jvp`` or ``custom_vjp``, each with its traced changes."""
 
-    def __init__(self, capture: Capture) -> None:
+    def __init__(self, capture: Capture, *rules: Function) -> None:
         self.capture = capture
         self.changes: Changes | None = None
+        recorder = capture.recorder
+        if recorder is not None and recorder.is_current:
+            # Nothing differentiates here. Whoever does so outside makes JAX run the rules, and keep
+            # what they read: programs with such rules stay out of there.
+            capture.late_rules |= not all(stateless(rule) for rule in rules)
 
     def run(self, rule: Function, args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
         if self.capture.recorder is None:
@@ -179,7 +211,7 @@ class StatefulJvp(jax.custom_jvp):  # pyright: ignore[reportMissingTypeArgument,
         jvp_rule: Any = self.jvp
         if thread.capture is None or jvp_rule is None:
             return super().__call__(*args, **kwargs)
-        rules = _Rules(thread.capture)
+        rules = _Rules(thread.capture, fun, jvp_rule)
 
         def with_tangents(*args: Any) -> Any:
             (out, tangent), traced = rules.run(jvp_rule, args)
@@ -202,7 +234,7 @@ class StatefulVjp(jax.custom_vjp):  # pyright: ignore[reportMissingTypeArgument,
         bwd: Any = self.bwd
         if thread.capture is None or fwd is None:
             return super().__call__(*args, **kwargs)
-        rules = _Rules(thread.capture)
+        rules = _Rules(thread.capture, fun, fwd, bwd)
 
         def forward(*args: Any) -> Any:
             (out, residuals), traced = rules.run(fwd, args)
