@@ -870,7 +870,6 @@ def test_a_rule_reads_live_state_when_jax_differentiates_from_outside(made):
         assert float(fast(3.0)) == 3 * w
         assert float(jax.grad(fast)(3.0)) == w
         assert float(freshjit.grad(fast)(3.0)) == w
-    assert fast._cache_size() == 1
 
 
 @jax.custom_jvp
@@ -882,13 +881,7 @@ plain_sine.defjvp(lambda primals, tangents: (jnp.sin(primals[0]), jnp.cos(primal
 
 
 def test_a_rule_that_reads_nothing_leaves_the_function_compiled_under_outer_transforms():
-    runs = []
-
-    @jit
-    def fast(x):
-        runs.append(1)
-        return plain_sine(x)
-
+    fast = jit(lambda x: plain_sine(x))
     for x in (1.0, 2.0, 3.0):
         assert float(jax.grad(fast)(x)) == pytest.approx(float(jnp.cos(x)))
-    assert len(runs) == 1
+    assert fast._cache_size() == 1

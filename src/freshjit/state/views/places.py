@@ -374,7 +374,7 @@ class _Walk:
             return
         by_name = isinstance(thing, containers.MappingCopy) and thing.set_action != "setitem"
         mapping = isinstance(thing, containers.MappingCopy)
-        items: Iterable[Any] = dict.items(thing.contents) if mapping else enumerate(value)
+        items: Iterable[tuple[Any, Any]] = dict.items(thing.contents) if mapping else enumerate(value)
         for key, part in list(items):
             place = path.attr(key) if by_name else containers.element(path, value, key)
             yield place, part, thing, key
