@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import collections
 import types
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -374,8 +374,8 @@ class _Walk:
             return
         by_name = isinstance(thing, containers.MappingCopy) and thing.set_action != "setitem"
         mapping = isinstance(thing, containers.MappingCopy)
-        items: Iterable[tuple[Any, Any]] = dict.items(thing.contents) if mapping else enumerate(value)
-        for key, part in list(items):
+        items: list[tuple[Any, Any]] = list(dict.items(thing.contents) if mapping else enumerate(value))
+        for key, part in items:
             place = path.attr(key) if by_name else containers.element(path, value, key)
             yield place, part, thing, key
 
