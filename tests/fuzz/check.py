@@ -1,0 +1,119 @@
+"""Run a program twice, as plain Python and jitted, and say what differs."""
+
+import gc
+import itertools
+import linecache
+import sys
+import traceback
+import types
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from tests.fuzz.eager import plain_jax
+from tests.fuzz.look import differences
+from tests.fuzz.write import Program
+
+from freshjit import jit
+
+__all__ = ["Failure", "Invalid", "check", "expected"]
+
+_serial = itertools.count()
+_compiled = 0
+
+
+def _count(event: str, duration: float, **kw: Any) -> None:
+    global _compiled
+    _compiled += event.endswith("backend_compile_duration")
+
+
+jax.monitoring.register_event_duration_secs_listener(_count)
+
+
+@dataclass
+class Failure:
+    """What is wrong with the jitted run. `kind` is short, and stays the same while a program is made smaller."""
+
+    kind: str
+    text: str
+
+
+class Invalid(Exception):
+    """The program does not even run as plain Python: a mistake of the generator."""
+
+
+class _Run:
+    def __init__(self, source: str, eager: bool) -> None:
+        name = f"_fuzz_{next(_serial)}"
+        file = f"/fuzz/{name}.py"
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+        module = types.ModuleType(name)
+        module.__file__ = file
+        sys.modules[name] = module
+        try:
+            exec(compile(source, file, "exec"), vars(module))
+            look = module.look  # type: ignore[attr-defined]
+            look.count = lambda: _compiled
+            if eager:
+                module.jax = _eager_jax(module)  # type: ignore[attr-defined]
+            with warnings.catch_warnings(), jax.numpy_rank_promotion("allow"):
+                warnings.simplefilter("ignore")
+                self.shown = module.program(plain_jit if eager else jit)  # type: ignore[attr-defined]
+            self.calls, self.errors = look.calls, look.errors
+        finally:
+            del sys.modules[name]
+            linecache.cache.pop(file, None)
+
+
+def _eager_jax(module: Any) -> Any:
+    shim = plain_jax()
+    shim.clear_caches = lambda: None
+    return shim
+
+
+def plain_jit(f: Any = None, **options: Any) -> Any:
+    return f if f is not None else lambda g: g
+
+
+def expected(source: str) -> Any:
+    """What plain Python shows."""
+    return _Run(source, eager=True).shown
+
+
+def check(program: Program) -> Failure | None:
+    """What is wrong, or None."""
+    try:
+        right = _Run(program.source, eager=True)
+    except Exception as error:
+        raise Invalid(traceback.format_exc()) from error
+    try:
+        fresh = _Run(program.source, eager=False)
+    except Exception as error:
+        return Failure(f"raises {type(error).__name__}", traceback.format_exc())
+    found = differences(right.shown["seen"], fresh.shown["seen"], program.loose, "seen")
+    if found:
+        known = [message.partition(":")[0] for message, _ in right.errors]
+        for message, trace in fresh.errors:
+            if message.partition(":")[0] not in known:
+                return Failure(f"raises {message.partition(':')[0]}", f"{trace}\n{message}")
+        return Failure("result", "\n".join(found))
+    found = differences(right.shown["state"], fresh.shown["state"], program.loose, "state")
+    if found:
+        return Failure("state", "\n".join(found))
+    return _compilations(program, fresh.calls)
+
+
+def _compilations(program: Program, calls: list[int]) -> Failure | None:
+    """A call compiles its function at most once; and a program that goes on as before compiles nothing."""
+    if max(calls, default=0) > 2:
+        return Failure("compilations", f"compilations per call: {calls}")
+    if program.steady and any(calls[-2:]):
+        return Failure("steady", f"the last calls compile still: {calls}")
+    return None
+
+
+def clean() -> None:
+    """Forget what was compiled, so that memory stays bounded."""
+    jax.clear_caches()
+    gc.collect()
