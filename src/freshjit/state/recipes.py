@@ -25,6 +25,7 @@ from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
 from freshjit.state.views.arrays import NumpyView
+from freshjit.state.views.modules import Namespace
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
@@ -303,10 +304,9 @@ class Builder:
             make.parts.append(("update", made))
 
     def _fill_function(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
-        capture = self._capture
         make.kind = "function"
-        namespace = capture.namespaces.get(id(value.__globals__))
-        real_globals = value.__globals__ if namespace is None else namespace.real
+        namespace: Any = value.__globals__
+        real_globals = namespace.real if isinstance(namespace, Namespace) else namespace
         make.cls = (value.__code__, real_globals, value.__name__)
         cells = value.__closure__ or ()
         make.parts = [
