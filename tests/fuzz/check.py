@@ -3,6 +3,7 @@
 import gc
 import itertools
 import linecache
+import re
 import sys
 import traceback
 import types
@@ -17,7 +18,7 @@ from tests.fuzz.write import Program
 
 from freshjit import jit
 
-__all__ = ["Failure", "Invalid", "check", "expected"]
+__all__ = ["Failure", "Invalid", "check", "checked", "clean", "fails_as", "report"]
 
 _serial = itertools.count()
 _compiled = 0
@@ -76,9 +77,16 @@ def plain_jit(f: Any = None, **options: Any) -> Any:
     return f if f is not None else lambda g: g
 
 
-def expected(source: str) -> Any:
-    """What plain Python shows."""
-    return _Run(source, eager=True).shown
+def checked(program: Program) -> Failure | None:
+    """The same as ``check``, where a program that plain Python cannot run is a failure, too."""
+    try:
+        return check(program)
+    except Invalid as error:
+        return Failure(_invalid_kind(error), str(error))
+
+
+def _invalid_kind(error: Invalid) -> str:
+    return "invalid program: " + str(error).strip().splitlines()[-1][:100]
 
 
 def check(program: Program) -> Failure | None:
@@ -87,6 +95,9 @@ def check(program: Program) -> Failure | None:
         right = _Run(program.source, eager=True)
     except Exception as error:
         raise Invalid(traceback.format_exc()) from error
+    for message, trace in right.errors:
+        if not message.startswith("ValueError: bad"):
+            raise Invalid(trace)
     try:
         fresh = _Run(program.source, eager=False)
     except Exception as error:
@@ -97,20 +108,54 @@ def check(program: Program) -> Failure | None:
         for message, trace in fresh.errors:
             if message.partition(":")[0] not in known:
                 return Failure(f"raises {message.partition(':')[0]}", f"{trace}\n{message}")
-        return Failure("result", "\n".join(found))
+        return Failure(_kind("result", found), "\n".join(found))
     found = differences(right.shown["state"], fresh.shown["state"], program.loose, "state")
     if found:
-        return Failure("state", "\n".join(found))
+        return Failure(_kind("state", found), "\n".join(found))
     return _compilations(program, fresh.calls)
 
 
+def _kind(what: str, found: list[str]) -> str:
+    """The first difference without places and numbers, which change as the program gets smaller."""
+    where, _, values = found[0].partition(": eager ")
+    steps = re.findall(r"[A-Za-z_ ]+", where)[-2:]
+    words = re.sub(r"[-\d.]+(e-?\d+)?", "#", values)[:60]
+    return f"{what} {' '.join(steps)}: {words}"
+
+
 def _compilations(program: Program, calls: list[int]) -> Failure | None:
-    """A call compiles its function at most once; and a program that goes on as before compiles nothing."""
-    if max(calls, default=0) > 2:
+    """At most three compilations for each call or edit; a program that goes on as before compiles nothing.
+
+    One for a call, and few more: where Python needs the value of an expression over captured arrays, its
+    operations are run one by one.
+    """
+    if sum(calls) > 3 * len(calls) + 5:
         return Failure("compilations", f"compilations per call: {calls}")
     if program.steady and any(calls[-2:]):
         return Failure("steady", f"the last calls compile still: {calls}")
     return None
+
+
+def fails_as(program: Program, kind: str) -> bool:
+    """Whether the program fails in this way; for a program that is being made smaller."""
+    if kind.startswith(("compil", "steady")):
+        clean()
+    try:
+        failure = check(program)
+    except Invalid as error:
+        return kind == _invalid_kind(error)
+    return failure is not None and failure.kind == kind
+
+
+def report(program: Program, failure: Failure) -> str:
+    """The text of a file for the program: what is wrong, the source, and what plain Python shows."""
+    try:
+        shown = _Run(program.source, eager=True).shown["seen"]
+    except Exception as error:
+        shown = repr(error)
+    text = f"{failure.kind}\n\n{failure.text.strip()}\n\nPlain Python shows:\n{shown}"
+    comment = "\n".join(f"# {line}".rstrip() for line in text.split("\n"))
+    return f"{comment}\n\n{program.source}"
 
 
 def clean() -> None:

@@ -425,10 +425,10 @@ class Writer:
                 options = [("py", f"{e} = jnp.sin"), ("py", f"{e} = helper0"), ("py", f"{e} = lambda u: u * 0.5")]
                 options += [("py", f"{e} = lambda u, a=VALUE: u * a"), ("py", f"act = {e}\n{e} = lambda u: act(u) * 0.5")]
             case "pair":
-                options = [("arr", f"{e} = {e}._replace(w=VALUE)"), ("py", f"{e} = Pair(VALUE, {e}.k + 1)")]
+                options = [("py", f"{e} = {e}._replace(w=VALUE)"), ("py", f"{e} = Pair(VALUE, {e}.k + 1)")]
                 options += [("py", f"{e} = {e}._replace(k={e}.k % 3 + 1)")]
             case "tup":
-                options = [("arr", f"{e} = (VALUE, {e}[1])"), ("py", f"{e} = (VALUE, {e}[1] % 3 + 1)")]
+                options = [("py", f"{e} = (VALUE, {e}[1])"), ("py", f"{e} = (VALUE, {e}[1] % 3 + 1)")]
             case "part":
                 options = [("py", f"{e} = P0(VALUE, 2)"), ("py", f"{e} = copy.copy({e})")]
                 options += [("py", f"{e} = {q.expr}") for q in s.of("part") if q != p]
@@ -723,9 +723,11 @@ class Writer:
             else:
                 main += self.call(self.pick(targets), varied, reachable)
                 calls += 1
-        if self.steady and targets:
-            target, extra = targets[0]
-            main += [f"for _ in range(5):", f"    look({target}, jnp.array({ARRAYS[0]}))"]
+        if self.steady and targets[0][1] != "part":
+            held = ", [jnp.ones(2), jnp.zeros(2)]" if targets[0][1] == "ws" else ""
+            main += ["for _ in range(5):", f"    look({targets[0][0]}, jnp.array({ARRAYS[0]}){held})"]
+        else:
+            self.steady = False
         for p in reachable:
             if p.binding and p.binding.startswith("global"):
                 main.insert(0, p.binding)
@@ -833,7 +835,7 @@ class Writer:
         options += ["model = Model()", "Model.base = lambda self, v: v * 0.125", "P0.bump = lambda self, v: None"]
         options += ["model = copy.copy(model)", "model = copy.deepcopy(model)", "jax.clear_caches()"]
         if self.methods:
-            options += ["Model.m0 = lambda self, v: v * 0.75", "model.__class__.m0.__defaults__", "Model.m0 = helper1"]
+            options += ["Model.m0 = lambda self, v: v * 0.75", "Model.m0 = helper1"]
         text = self.pick(options)
         return text.split("\n")
 
