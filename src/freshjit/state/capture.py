@@ -197,7 +197,7 @@ class Capture:
         self.mutables: list[Mutable] = []
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
-        self.hooks = Hooks()
+        self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
         self.builtins: dict[str, Any] = modules.builtins_for(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
@@ -423,7 +423,6 @@ class Capture:
             )
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
-        writes += objects.class_writes(self)
         arguments = set(map(id, self.argument_containers))
         self._arguments_changed = any(id(w.path) in arguments for w in writes)
         for write in writes:

@@ -234,10 +234,14 @@ _hooked: WeakKeyDictionary[type, _HookedClass] = WeakKeyDictionary()
 
 
 class Hooks:
-    """The classes that one capture has hooked; ``remove`` lets go of all of them."""
+    """The classes that one capture has hooked; ``remove`` lets go of all of them.
 
-    def __init__(self) -> None:
+    ``added`` is told of each.
+    """
+
+    def __init__(self, added: Callable[[type], object] = id) -> None:
         self._classes: dict[type, None] = {}
+        self._added = added
 
     def __contains__(self, cls: type) -> bool:
         return cls in self._classes
@@ -253,6 +257,7 @@ class Hooks:
                     hooked = _hooked[base] = _HookedClass(base)
                 hooked.users += 1
                 self._classes[base] = None
+            self._added(base)
 
     def classes(self) -> list[type]:
         return list(self._classes)
@@ -264,9 +269,30 @@ class Hooks:
         changed = {n: now.get(n, GAP) for n, e in hooked.installed.items() if now.get(n, GAP) is not e}
         return changed
 
+    def assigned(self, cls: type, name: str) -> bool:
+        """Whether the entry of this class is one that traced code has put there."""
+        if cls not in self._classes:
+            return False
+        hooked, now = _hooked[cls], cls.__dict__
+        if name in hooked.installed:
+            return now.get(name, GAP) is not hooked.installed[name]
+        return name in now and name not in hooked.names
+
+    def deleted(self, cls: type, name: str) -> bool:
+        """Whether traced code has deleted such an entry of the class or of one of its bases."""
+        return any(
+            name in _hooked[base].installed and name not in base.__dict__
+            for base in cls.__mro__
+            if base in self._classes
+        )
+
     def undo(self, cls: type, name: str) -> None:
         """Put back what ``cls.name`` was before the traced code assigned to it."""
-        type.__setattr__(cls, name, _hooked[cls].installed[name])
+        installed = _hooked[cls].installed
+        if name in installed:
+            type.__setattr__(cls, name, installed[name])
+        else:
+            type.__delattr__(cls, name)
 
     def remove(self) -> None:
         with _lock:
