@@ -420,6 +420,36 @@ class _Super(super):  # pyright: ignore
         return functools.partial(_default_access[name], instance)
 
 
+def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
+    """``getattr`` in cloned functions. That a class lacks a name is noted here: Python tells nobody else."""
+    try:
+        return getattr(instance, name)
+    except AttributeError:
+        _note_classless(instance, name)
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(instance: Any, name: str, /) -> bool:
+    try:
+        getattr(instance, name)
+    except AttributeError:
+        _note_classless(instance, name)
+        return False
+    return True
+
+
+def _note_classless(instance: Any, name: str) -> None:
+    from freshjit.state.views import objects
+
+    capture = thread.capture
+    if capture is None or not isinstance(instance, type) or not hooks.can_hook(instance):
+        return
+    if not capture.hooks.deleted(instance, name):
+        capture.guard(objects.class_path(capture, instance, None), "classless", name)
+
+
 _sys_modules = Path.constant(sys.modules, "sys.modules")
 
 
@@ -454,6 +484,8 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
     names["object"] = _ObjectType()
     names["super"] = _Super
     names["type"] = _TypeType()
+    names["getattr"] = _getattr
+    names["hasattr"] = _hasattr
 
     def import_(
         name: str,
