@@ -1,10 +1,17 @@
 """The long run: `python -m tests.fuzz --examples 1000 --seed 7` (or `make fuzz N=1000`)."""
 
+import os
 import random
 import re
 import time
 from collections import Counter
 from pathlib import Path
+
+# Compiling is most of the time, and what is compiled runs once or twice.
+os.environ.setdefault(
+    "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+)
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import click
 from hypothesis import HealthCheck, Phase, given, seed, settings

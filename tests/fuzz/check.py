@@ -95,6 +95,8 @@ def check(program: Program) -> Failure | None:
         right = _Run(program.source, eager=True)
     except Exception as error:
         raise Invalid(traceback.format_exc()) from error
+    if right.shown is None:
+        raise Invalid("the program returns nothing")
     for message, trace in right.errors:
         if not message.startswith("ValueError: bad"):
             raise Invalid(trace)

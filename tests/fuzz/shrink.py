@@ -18,51 +18,67 @@ def shrink(program: Program, fails: Callable[[Program], bool], seconds: float = 
     """The smallest program found in this time for which ``fails`` holds."""
     end = time.monotonic() + seconds
     best = ast.parse(program.source)
-    size = 16
-    while size and time.monotonic() < end:
-        smaller = None
-        for candidate in _candidates(best, size):
-            if time.monotonic() > end:
-                break
-            if fails(replace(program, source=ast.unparse(candidate) + "\n")):
-                smaller = candidate
-                break
-        if smaller is None:
-            size //= 2
-        else:
-            best = smaller
+
+    def better(candidate: ast.Module) -> bool:
+        return fails(replace(program, source=ast.unparse(candidate) + "\n"))
+
+    found = True
+    while found and time.monotonic() < end:
+        found = False
+        for size in (8, 3, 1):
+            for chunk in list(_chunks(best, size)):
+                if time.monotonic() > end:
+                    break
+                candidate = _without(best, chunk)
+                if candidate is not None and better(candidate):
+                    best, found = candidate, True
+        simpler = True
+        while simpler and time.monotonic() < end:
+            simpler = False
+            for candidate in _simpler(best):
+                if time.monotonic() > end:
+                    break
+                if better(candidate):
+                    best, simpler, found = candidate, True, True
+                    break
     return replace(program, source=ast.unparse(best) + "\n")
 
 
-def _candidates(tree: ast.Module, size: int) -> Iterator[ast.Module]:
-    """The tree without `size` neighbouring statements; for single ones also with simpler forms."""
-    for where, (field, n) in _blocks(tree):
-        for start in reversed(range(0, n, size)):
-            smaller = copy.deepcopy(tree)
-            block = getattr(_at(smaller, where), field)
-            removed = block[start : start + size]
-            if any(_needed(statement) for statement in removed):
-                continue
-            block[start : start + size] = []
-            if not block and field == "body":
-                block.append(ast.Pass())
-            if removed and not (len(removed) == 1 and isinstance(removed[0], ast.Pass)):
-                yield ast.fix_missing_locations(smaller)
-    if size == 1:
-        yield from _simpler(tree)
+def _chunks(tree: ast.Module, size: int) -> Iterator[set[int]]:
+    """Sets of neighbouring statements, by number, the last and the outer ones first. Numbers the statements."""
+    for number, node in enumerate(ast.walk(tree)):
+        node.number = number  # type: ignore[attr-defined] - survives copies of the tree
+    for node in ast.walk(tree):
+        for _, block in _blocks(node):
+            numbers = [s.number for s in block if not _kept(s)]  # type: ignore[attr-defined]
+            for start in reversed(range(0, len(numbers), size)):
+                yield set(numbers[start : start + size])
 
 
-def _needed(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.FunctionDef) and statement.name == "program"
+def _without(tree: ast.Module, chunk: set[int]) -> ast.Module | None:
+    """The tree without these statements; None if they have gone already."""
+    smaller = copy.deepcopy(tree)
+    gone = False
+    for node in ast.walk(smaller):
+        for field, block in _blocks(node):
+            left = [s for s in block if getattr(s, "number", None) not in chunk]
+            if len(left) < len(block):
+                gone = True
+                setattr(node, field, left or ([ast.Pass()] if field == "body" else []))
+    return ast.fix_missing_locations(smaller) if gone else None
 
 
-def _blocks(tree: ast.Module) -> list[tuple[int, tuple[str, int]]]:
-    return [
-        (i, (field, len(block)))
-        for i, node in enumerate(ast.walk(tree))
-        for field in ("body", "orelse", "finalbody")
-        if isinstance(block := getattr(node, field, None), list) and block
-    ]
+def _kept(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Pass) or (
+        isinstance(statement, ast.FunctionDef) and statement.name == "program"
+    )
+
+
+def _blocks(node: ast.AST) -> Iterator[tuple[str, list[ast.stmt]]]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list) and block:
+            yield field, block
 
 
 def _at(tree: ast.Module, where: int) -> ast.AST:

@@ -474,7 +474,7 @@ class Writer:
             case "lazy":
                 options += [("py", f'{e}["a"].append(VALUE)'), ("py", f'{e}["b"]'), ("py", f'{e}.pop("a", None)')]
             case "part":
-                options += [("arr", f"{e}.bump({{V}})"), ("py", f"{e}.tick()"), ("arr", f"p = {e}\np.bump({{V}})")]
+                options += [("arr", f"{e}.bump({{V}})"), ("py", f"{e}.tick()"), ("arr", f"q = {e}\nq.bump({{V}})")]
                 options += [("arr", f"{e}.w = VALUE"), ("py", f"{e}.k += 1")] * self.parts_assignable
                 options = [(t, o.replace("{V}", "LOCAL")) for t, o in options]
             case "layers":
@@ -560,8 +560,8 @@ class Writer:
         if self.chance():
             lines = self._define(name, "i, c", inner, body, "jnp.tanh(c + 0.25 * i)")
             return [*lines, f"{v} = jax.lax.fori_loop(0, 3, {name}, {v})"]
-        lines = self._define(name, "p", inner, ["i, c = p", *body], "i + 1, jnp.tanh(c)")
-        return [*lines, f"{v} = jax.lax.while_loop(lambda p: p[0] < 3, {name}, (jnp.int32(0), {v}))[1]"]
+        lines = self._define(name, "ic", inner, ["i, c = ic", *body], "i + 1, jnp.tanh(c)")
+        return [*lines, f"{v} = jax.lax.while_loop(lambda ic: ic[0] < 3, {name}, (jnp.int32(0), {v}))[1]"]
 
     def _cond(self, s: Scope, depth: int) -> list[str]:
         self.transforms = True
@@ -739,7 +739,6 @@ class Writer:
     def model(self, fields: Any, globals_: list[Place], cells: list[Place], helpers: list[Callee]) -> Any:
         me = [Place(f"self.{name}", kind) for name, kind in fields]
         extras: list[str] = ["total = jnp.zeros(2)", "scale = 0.5"]
-        me += [Place("Model.total", "fixed"), Place("self.scale", "rate")] if self.chance() else []
         by_kind = dict((kind, name) for name, kind in fields)
         if "rate" in by_kind and self.chance():
             extras += ["@property", "def gain(self):", "    return self.rate * 2.0",
@@ -756,6 +755,8 @@ class Writer:
             slots = not base
         else:
             slots = False
+        if self.chance():
+            me += [Place("Model.total", "fixed"), Place("self.scale", "rate", assign=not slots)]
         init = ["def __init__(self):", *indent([f"self.{name} = {self.initial(kind)}" for name, kind in fields] or ["pass"])]
         for i, (name, kind) in enumerate(fields):  # aliases within the instance
             if name.endswith("2") and self.chance() and any(n == kind for n, _ in fields[:i]):
