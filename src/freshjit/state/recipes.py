@@ -25,7 +25,7 @@ from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
 from freshjit.state.views.arrays import NumpyView
-from freshjit.state.views.modules import Namespace
+from freshjit.state.views.modules import Namespace, real_library_value
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
@@ -133,6 +133,9 @@ class Builder:
             return Reference(entry.path)
         if isinstance(value, _compat.Tracer):
             return self._output(value, label, where)
+        real = real_library_value(capture, value)
+        if real is not None:
+            return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
             return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])

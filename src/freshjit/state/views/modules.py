@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from freshjit import _compat
 from freshjit.state import hooks
@@ -251,12 +253,38 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
 
 # -- JAX as traced code sees it ---------------------------------------------------------------------
 
-_library_views: dict[int, tuple[Any, Any]] = {}
+_library_views: dict[int, tuple[Any, Any]] = {}  # by id of the original: (original, view)
+_library_originals: dict[int, tuple[Any, Any]] = {}  # by id of the view: (view, original)
 
 
 def replace_in_captures(original: Any, replacement: Any) -> None:
     """Let traced code find ``replacement`` wherever it would find JAX's ``original``."""
     _library_views[id(original)] = (original, replacement)
+    _library_originals[id(replacement)] = (replacement, original)
+
+
+def real_library_value(capture: Capture, value: Any) -> Any:
+    """What a library's function is to code outside, if ``value`` is one; else None."""
+    known = _library_originals.get(id(value))
+    if known is not None:
+        return known[1]
+    for name in _STAND_INS:
+        if capture.builtins[name] is value:
+            return getattr(builtins, name)
+    if isinstance(value, np.ufunc):
+        return value if getattr(np, value.__name__, None) is value else None
+    if not isinstance(value, (types.FunctionType, *_CALLABLES_OF_JAX)):
+        return None
+    home: Any = getattr(value, "__module__", None)
+    if not is_library_module(home):
+        return None
+    found = sys.modules.get(home)
+    for part in str(getattr(value, "__qualname__", value.__name__)).split("."):
+        found = getattr(found, part, None)
+    return value if found is value else None
+
+
+_CALLABLES_OF_JAX = (_compat.JitFunction, jax.custom_jvp, jax.custom_vjp, jnp.ufunc)
 
 
 def library_value(value: Any) -> Any:
@@ -273,7 +301,7 @@ def library_value(value: Any) -> Any:
         view = _accepting_numpy_views(value)
     else:
         return value
-    _library_views[id(value)] = (value, view)
+    replace_in_captures(value, view)
     return view
 
 
@@ -476,6 +504,9 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
         return run(code, {"__builtins__": globals["__builtins__"], **found}, locals, **kwargs)
 
     return evaluate
+
+
+_STAND_INS = ("object", "super", "type", "getattr", "hasattr", "__import__", "eval", "exec")
 
 
 def builtins_for(capture: Capture) -> dict[str, Any]:
