@@ -50,6 +50,7 @@ def main(examples: int, start: int | None, out: Path, shrink_seconds: float) -> 
                 known = smallest.get(failure.kind)
                 if known is None or len(program.source) < len(known[0].source):
                     smallest[failure.kind] = program, failure
+                    _write(out, failure.kind, program, failure)
                 progress.update(task, kinds=f"{len(found)} kinds of failures")
             clean()
     minutes = (time.monotonic() - begin) / 60
@@ -57,11 +58,16 @@ def main(examples: int, start: int | None, out: Path, shrink_seconds: float) -> 
     for kind, times in found.most_common():
         program, failure = smallest[kind]
         small = shrink(program, lambda p, kind=kind: fails_as(p, kind), shrink_seconds)
-        out.mkdir(exist_ok=True)
-        path = out / (re.sub(r"\W+", "_", kind).strip("_")[:60] + ".py")
-        path.write_text(report(small, checked(small) or failure))
+        path = _write(out, kind, small, checked(small) or failure)
         console.print(f"[bold]{times}×[/] {kind}\n    {path}", highlight=False)
     raise SystemExit(bool(found))
+
+
+def _write(out: Path, kind: str, program: Program, failure: Failure) -> Path:
+    out.mkdir(exist_ok=True, parents=True)
+    path = out / (re.sub(r"\W+", "_", kind).strip("_")[:60] + ".py")
+    path.write_text(report(program, failure))
+    return path
 
 
 def _batch(start: int, size: int) -> list[tuple[Program, Failure | None]]:

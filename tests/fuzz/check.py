@@ -4,10 +4,13 @@ import gc
 import itertools
 import linecache
 import re
+import signal
 import sys
 import traceback
 import types
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,10 +146,29 @@ def fails_as(program: Program, kind: str) -> bool:
     if kind.startswith(("compil", "steady")):
         clean()
     try:
-        failure = check(program)
-    except Invalid as error:
-        return kind == _invalid_kind(error)
+        with _at_most(seconds=10):
+            failure = checked(program)
+    except (_TooLong, SyntaxError, RecursionError):
+        return False
     return failure is not None and failure.kind == kind
+
+
+class _TooLong(BaseException):
+    """Without its `i += 1`, a loop does not end."""
+
+
+@contextmanager
+def _at_most(seconds: int) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise _TooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def report(program: Program, failure: Failure) -> str:
