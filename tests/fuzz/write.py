@@ -474,20 +474,21 @@ class Writer:
             case "lazy":
                 options += [("py", f'{e}["a"].append(VALUE)'), ("py", f'{e}["b"]'), ("py", f'{e}.pop("a", None)')]
             case "part":
-                options += [("arr", f"{e}.bump({{V}})"), ("py", f"{e}.tick()"), ("arr", f"q = {e}\nq.bump({{V}})")]
-                options += [("arr", f"{e}.w = VALUE"), ("py", f"{e}.k += 1")] * self.parts_assignable
+                tag = self.part_tag
+                options += [(tag, f"{e}.bump({{V}})"), ("py", f"{e}.tick()"), (tag, f"q = {e}\nq.bump({{V}})")]
+                options += [(tag, f"{e}.w = VALUE"), ("py", f"{e}.k += 1")] * self.parts_assignable
                 options = [(t, o.replace("{V}", "LOCAL")) for t, o in options]
             case "layers":
-                options += [("arr", f"for l in {e}:\n    l.bump(LOCAL)"), ("py", f"{e}.reverse()"), ("py", f"{e}[0].tick()")]
+                options += [(self.part_tag, f"for l in {e}:\n    l.bump(LOCAL)"), ("py", f"{e}.reverse()"), ("py", f"{e}[0].tick()")]
                 options += [("py", f"{e}.append(P0(VALUE, 1))\ndel {e}[:1]"), ("py", f"{e}[0], {e}[1] = {e}[1], {e}[0]")]
                 options += [("py", f"{e}[0] = copy.copy({e}[0])"), ("py", f"{e}[0] = {e}[1]")]
             case _:
                 pass
         if s.lane:  # an augmented assignment of LOCAL is one of a safe local; reading it first is fine
-            return [(t, o) for t, o in options if t in s.allowed or (t == "arr" and "bump" not in o)]
+            return [(t, o) for t, o in options if t in s.allowed and "bump" not in o or t == "arr" and "bump" not in o]
         return [(t, o) for t, o in options if t in s.allowed]
 
-    parts_assignable = True
+    parts_assignable, part_tag = True, "arr"
 
     def _if(self, s: Scope, depth: int) -> list[str]:
         self.steady = False
@@ -672,6 +673,7 @@ class Writer:
         if frozen == [0] and len(self.styles) > 1 and self.styles[1] == "child":
             self.styles[1] = "plain"
         self.parts_assignable = not frozen
+        self.part_tag = "py" if "setattr" in self.styles else "arr"  # the count is a Python number
         global_kinds = self.some([k for k in KINDS if k not in ("part", "layers", "act")], 3)
         globals_ = [Place(f"{kind.upper()}", kind, f"global {kind.upper()}") for kind in global_kinds]
         helpers: list[Callee] = []
