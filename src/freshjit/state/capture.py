@@ -195,6 +195,7 @@ class Capture:
         self.views: dict[int, Entry] = {}  # by id of the view
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
         self.mutables: list[Mutable] = []
+        self.made: dict[int, Any] = {}  # by id: made by the run itself, and watched in transforms
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
@@ -494,7 +495,7 @@ class Capture:
             for view in self.number_views:
                 view.detach()
             self.number_views.clear()
-            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
+            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
                 thing.clear()
             self.cells.clear()
             self._keep.clear()

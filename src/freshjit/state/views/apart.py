@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.values import is_plain
+from freshjit.state.views import made
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
@@ -86,6 +87,7 @@ def run_apart(
     Returns the result, the changes, and the traced values among the new contents that belong to the
     transform (each a hole in the changes).
     """
+    made.watch(capture, function)
     before = {id(thing): thing.snapshot() for thing in capture.mutables}
     try:
         result = function(*args, **kwargs)
@@ -114,6 +116,9 @@ def run_apart(
 def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
     changes: list[Change] = []
     for thing in list(capture.mutables):
+        if id(thing) not in before and made.is_made(thing):
+            capture.mutables.remove(thing)  # made inside, for a transform inside: it ends here
+            continue
         snapshot = before[id(thing)] if id(thing) in before else thing.start()
         changed = thing.changes(snapshot)
         if changed:
