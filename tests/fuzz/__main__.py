@@ -26,8 +26,12 @@ BATCH = 100  # JAX's caches are emptied after so many programs
 
 @click.command(context_settings={"show_default": True})
 @click.option("--examples", default=1000, help="How many programs to write and run.")
-@click.option("--seed", "start", type=int, help="Where the random choices start.  [default: another each time]")
-@click.option("--out", default=Path(".fuzz"), type=click.Path(path_type=Path), help="Folder for failing programs.")
+@click.option(
+    "--seed", "start", type=int, help="Where the random choices start.  [default: another each time]"
+)
+@click.option(
+    "--out", default=Path(".fuzz"), type=click.Path(path_type=Path), help="Folder for failing programs."
+)
 @click.option("--shrink-seconds", default=60.0, help="Time to make each kind of failing program smaller.")
 def main(examples: int, start: int | None, out: Path, shrink_seconds: float) -> None:
     """Write random programs, run each as plain Python and jitted, and report the kinds of differences."""
@@ -54,7 +58,9 @@ def main(examples: int, start: int | None, out: Path, shrink_seconds: float) -> 
                 progress.update(task, kinds=f"{len(found)} kinds of failures")
             clean()
     minutes = (time.monotonic() - begin) / 60
-    console.print(f"{ran} programs in {minutes:.1f} min, seed {start}; {found.total()} failed, in {len(found)} kinds.")
+    console.print(
+        f"{ran} programs in {minutes:.1f} min, seed {start}; {found.total()} failed, in {len(found)} kinds."
+    )
     for kind, times in found.most_common():
         program, failure = smallest[kind]
         small = shrink(program, lambda p, kind=kind: fails_as(p, kind), shrink_seconds)

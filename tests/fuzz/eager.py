@@ -143,7 +143,11 @@ def _note(value: Any, undo: list[Any], f: Any) -> list[Any]:
     if isinstance(value, types.FunctionType):
         return _note_function(value, undo)
     if isinstance(value, (types.MethodType, functools.partial)):
-        return [value.__func__, value.__self__] if isinstance(value, types.MethodType) else [value.func, *value.args]
+        return (
+            [value.__func__, value.__self__]
+            if isinstance(value, types.MethodType)
+            else [value.func, *value.args]
+        )
     if isinstance(value, np.ndarray):
         undo.append(functools.partial(np.copyto, value, value.copy()))
         return []

@@ -49,7 +49,9 @@ HEAD = "import jax, jax.numpy as jnp\nfrom tests.fuzz.look import Look\nlook = L
 def program_of(body: str) -> Program:
     lines = "".join(f"    {line}\n" for line in body.strip().split("\n"))
     end = "    return {'seen': look.rows, 'state': look.state(globals(), locals())}\n"
-    return Program(f"{HEAD}class Box:\n    pass\n\n\ndef program(jit):\n{lines}{end}", True, False, False, 0, 0)
+    return Program(
+        f"{HEAD}class Box:\n    pass\n\n\ndef program(jit):\n{lines}{end}", True, False, False, 0, 0
+    )
 
 
 STALE = """
@@ -121,7 +123,9 @@ def test_lost_aliases_are_differences():
     assert look.differences(one.rows, two.rows)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1, True), (1, 1.0), (jnp.ones(2), jnp.ones(2, jnp.float16)), ([1], (1,))])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1, True), (1, 1.0), (jnp.ones(2), jnp.ones(2, jnp.float16)), ([1], (1,))]
+)
 def test_values_of_other_types_are_differences(a, b):
     one, two = look.Look(), look.Look()
     one.value(a)

@@ -172,7 +172,14 @@ class Writer:
                     options += [e, f"({e} % 3)", f"min({e}, 4)", f"({e} // 2)", f"-{e}", f"int({e} > 2)"]
                     options += [f"float({e})", f"abs({e} - 3)", f"divmod({e}, 3)[1]", f"len(str({e}))"]
                 case "rate":
-                    options += [e, f"({e} + 0.5)", f"math.cos({e})", f"round({e}, 1)", f"max({e}, 0.3)", f"{e} ** 2"]
+                    options += [
+                        e,
+                        f"({e} + 0.5)",
+                        f"math.cos({e})",
+                        f"round({e}, 1)",
+                        f"max({e}, 0.3)",
+                        f"{e} ** 2",
+                    ]
                 case "flag":
                     options += [f"(2.0 if {e} else 0.5)", f"int({e})"]
                 case "mode":
@@ -225,7 +232,11 @@ class Writer:
                 case "part":
                     options.append(f"{e}.w")
                 case "layers":
-                    options += [f"{e}[0].w", f"sum(l.w for l in {e})", f"jnp.stack([l.w for l in {e}]).mean(0)"]
+                    options += [
+                        f"{e}[0].w",
+                        f"sum(l.w for l in {e})",
+                        f"jnp.stack([l.w for l in {e}]).mean(0)",
+                    ]
                 case "opt":
                     options += [f"(0.5 if {e} is None else {e})"]
                 case "hist":
@@ -261,7 +272,9 @@ class Writer:
                 return f"{self.pick(s.of('act')).expr}({self.full(s)})"
             case "map":
                 e = self.pick(s.of("layers")).expr
-                return self.pick([f"sum(l({self.full(s)}) for l in {e})", f"[l({self.full(s)}) for l in {e}][0]"])
+                return self.pick(
+                    [f"sum(l({self.full(s)}) for l in {e})", f"[l({self.full(s)}) for l in {e}][0]"]
+                )
             case "grad":
                 self.transforms = True
                 inner = s.inner(ON_THE_SIDE, ["u"], False)
@@ -345,12 +358,18 @@ class Writer:
         return lines
 
     def statement(self, s: Scope, depth: int) -> list[str]:
-        options: list[Callable[[], list[str]]] = [lambda: [f"{s.local[-1]} = jnp.tanh({s.local[-1]} + {self.vec(s)})"]]
+        options: list[Callable[[], list[str]]] = [
+            lambda: [f"{s.local[-1]} = jnp.tanh({s.local[-1]} + {self.vec(s)})"]
+        ]
         options += self._writes(s)
         if depth > 0:
             options += [lambda: self._if(s, depth), lambda: self._try(s, depth), lambda: self._for(s, depth)]
             if s.transforms < 2:
-                options += [lambda: self._scan(s, depth), lambda: self._cond(s, depth), lambda: self._side(s, depth)]
+                options += [
+                    lambda: self._scan(s, depth),
+                    lambda: self._cond(s, depth),
+                    lambda: self._side(s, depth),
+                ]
                 options += [lambda: self._fori(s, depth), lambda: self._vmap(s, depth)]
         return self.pick(options)()
 
@@ -380,7 +399,7 @@ class Writer:
     @staticmethod
     def _late(me: str) -> list[tuple[str, str]]:
         return [
-            ("py", f'{me}.late = VALUE'),
+            ("py", f"{me}.late = VALUE"),
             ("py", f'if not hasattr({me}, "late"):\n    {me}.late = VALUE'),
             ("py", f'if hasattr({me}, "late"):\n    del {me}.late'),
             ("py", f'{me}.__dict__["late"] = VALUE'),
@@ -401,13 +420,21 @@ class Writer:
         bound = p.assign
         match p.kind:
             case "fixed":
-                options = [("arr", f"{e} = VALUE"), ("arr", f"{e} += 0.125 * LOCAL"), ("free", f"{e} = jnp.tanh({e})")]
+                options = [
+                    ("arr", f"{e} = VALUE"),
+                    ("arr", f"{e} += 0.125 * LOCAL"),
+                    ("free", f"{e} = jnp.tanh({e})"),
+                ]
                 options += [("py", f"{e} = {q.expr}") for q in s.of("fixed")[-1:] if q != p]
             case "vec":
                 options = [("py", f"{e} = VALUE"), ("py", f"{e} = jnp.tanh({e})")]
                 options += [("py", f"{e} = {q.expr}") for q in s.of("vec")[-1:] if q != p]
             case "num":
-                options = [("py", f"{e} += 1"), ("py", f"{e} = ({e} * 3 + 1) % 7"), ("py", f"{e} -= {e} // 2")]
+                options = [
+                    ("py", f"{e} += 1"),
+                    ("py", f"{e} = ({e} * 3 + 1) % 7"),
+                    ("py", f"{e} -= {e} // 2"),
+                ]
             case "rate":
                 options = [("py", f"{e} *= 0.5"), ("py", f"{e} = {e} * 0.5 + 0.125")]
             case "flag":
@@ -415,15 +442,31 @@ class Writer:
             case "mode":
                 options = [("py", f'{e} = "b" if {e} == "a" else "a"'), ("py", f'{e} = "c"')]
             case "opt":
-                options = [("py", f"{e} = VALUE"), ("py", f"{e} = None"), ("py", f"if {e} is None:\n    {e} = VALUE")]
+                options = [
+                    ("py", f"{e} = VALUE"),
+                    ("py", f"{e} = None"),
+                    ("py", f"if {e} is None:\n    {e} = VALUE"),
+                ]
             case "key":
                 n = self.names
-                options = [("free", f"{e}, k{n} = jax.random.split({e})\nLOCAL = LOCAL + 0.1 * jax.random.normal(k{n}, (2,))")]
+                options = [
+                    (
+                        "free",
+                        f"{e}, k{n} = jax.random.split({e})\nLOCAL = LOCAL + 0.1 * jax.random.normal(k{n}, (2,))",
+                    )
+                ]
                 if s.lane:
                     options = []
             case "act":
-                options = [("py", f"{e} = jnp.sin"), ("py", f"{e} = helper0"), ("py", f"{e} = lambda u: u * 0.5")]
-                options += [("py", f"{e} = lambda u, a=VALUE: u * a"), ("py", f"act = {e}\n{e} = lambda u: act(u) * 0.5")]
+                options = [
+                    ("py", f"{e} = jnp.sin"),
+                    ("py", f"{e} = helper0"),
+                    ("py", f"{e} = lambda u: u * 0.5"),
+                ]
+                options += [
+                    ("py", f"{e} = lambda u, a=VALUE: u * a"),
+                    ("py", f"act = {e}\n{e} = lambda u: act(u) * 0.5"),
+                ]
             case "pair":
                 options = [("py", f"{e} = {e}._replace(w=VALUE)"), ("py", f"{e} = Pair(VALUE, {e}.k + 1)")]
                 options += [("py", f"{e} = {e}._replace(k={e}.k % 3 + 1)")]
@@ -436,30 +479,62 @@ class Writer:
             options = []
         match p.kind:
             case "ws":
-                options += [("arr", f"{e}[0] = VALUE"), ("arr", f"{e}[-1] += 0.125 * LOCAL"), ("py", f"{e}.reverse()")]
+                options += [
+                    ("arr", f"{e}[0] = VALUE"),
+                    ("arr", f"{e}[-1] += 0.125 * LOCAL"),
+                    ("py", f"{e}.reverse()"),
+                ]
                 options += [("py", f"{e}[0], {e}[1] = {e}[1], {e}[0]"), ("arr", f"ws = {e}\nws[0] = VALUE")]
                 options += [("py", f"{e}[0] = {e}[1]"), ("py", f"{e}[:] = [VALUE, {e}[0]]")]
                 if bound:
-                    options += [("py", f"{e} = [VALUE, {e}[0]]"), ("py", f"{e} = {e}[::-1]"), ("py", f"{e} = list({e})")]
+                    options += [
+                        ("py", f"{e} = [VALUE, {e}[0]]"),
+                        ("py", f"{e} = {e}[::-1]"),
+                        ("py", f"{e} = list({e})"),
+                    ]
             case "hist":
-                options += [("py", f"{e}.append(VALUE)"), ("py", f"{e}.append(VALUE)\nif len({e}) > 2:\n    {e}.pop(0)")]
+                options += [
+                    ("py", f"{e}.append(VALUE)"),
+                    ("py", f"{e}.append(VALUE)\nif len({e}) > 2:\n    {e}.pop(0)"),
+                ]
                 options += [("py", f"{e}.clear()"), ("py", f"del {e}[:1]"), ("py", f"{e}.insert(0, VALUE)")]
                 options += [("py", f"{e}[:] = {e}[-2:]"), ("py", f"{e}.extend([VALUE, LOCAL * 2])")]
                 if bound:
                     options += [("py", f"{e} = [*{e}[-1:], VALUE]"), ("py", f"{e} += [VALUE]")]
             case "tab":
-                options += [("arr", f'{e}["a"] = VALUE'), ("arr", f'{e}["b"] += 0.125 * LOCAL'), ("arr", f"{e}.update(a=VALUE)")]
-                options += [("py", f'{e}["c"] = VALUE'), ("py", f'{e}.pop("c", None)'), ("py", f'{e}.setdefault("c", VALUE)')]
-                options += [("py", f'{e}["a"] = {e}.pop("a")'), ("py", f'{e}["a"], {e}["b"] = {e}["b"], {e}["a"]')]
+                options += [
+                    ("arr", f'{e}["a"] = VALUE'),
+                    ("arr", f'{e}["b"] += 0.125 * LOCAL'),
+                    ("arr", f"{e}.update(a=VALUE)"),
+                ]
+                options += [
+                    ("py", f'{e}["c"] = VALUE'),
+                    ("py", f'{e}.pop("c", None)'),
+                    ("py", f'{e}.setdefault("c", VALUE)'),
+                ]
+                options += [
+                    ("py", f'{e}["a"] = {e}.pop("a")'),
+                    ("py", f'{e}["a"], {e}["b"] = {e}["b"], {e}["a"]'),
+                ]
                 options += [("py", f'{e}["n"] = {e}.get("n", 0) + 1')]
                 if bound:
                     options += [("py", f'{e} = {{**{e}, "a": VALUE}}'), ("py", f"{e} = dict({e})")]
             case "cfg":
                 options += [("py", f'{e}["deep"]["rate"] *= 0.5'), ("arr", f'{e}["deep"]["w"] = VALUE')]
-                options += [("py", f'{e}["names"].append("b")'), ("py", f'{e}["more"] = 2.0'), ("py", f'{e}.pop("more", 0)')]
-                options += [("py", f'{e}["deep"] = {{"rate": 0.25, "w": VALUE}}'), ("py", f'{e}["deep"] = dict({e}["deep"])')]
+                options += [
+                    ("py", f'{e}["names"].append("b")'),
+                    ("py", f'{e}["more"] = 2.0'),
+                    ("py", f'{e}.pop("more", 0)'),
+                ]
+                options += [
+                    ("py", f'{e}["deep"] = {{"rate": 0.25, "w": VALUE}}'),
+                    ("py", f'{e}["deep"] = dict({e}["deep"])'),
+                ]
             case "buf":
-                options += [("np", f"{e}[0] = 0.75"), ("np", f"{e} *= 0.5" if p.binding is None else f"{e}[:] = {e} * 0.5")]
+                options += [
+                    ("np", f"{e}[0] = 0.75"),
+                    ("np", f"{e} *= 0.5" if p.binding is None else f"{e}[:] = {e} * 0.5"),
+                ]
             case "log":
                 options += [("np", f"{e}[0] = LOCAL[0]"), ("np", f"{e}[1:] = LOCAL")]
             case "tags":
@@ -467,25 +542,48 @@ class Writer:
                 if not bound:
                     options.pop()
             case "win":
-                options += [("py", f"{e}.append(VALUE)"), ("py", f"{e}.rotate(1)"), ("py", f"{e}.appendleft(VALUE)")]
+                options += [
+                    ("py", f"{e}.append(VALUE)"),
+                    ("py", f"{e}.rotate(1)"),
+                    ("py", f"{e}.appendleft(VALUE)"),
+                ]
                 options += [("arr", f"{e}[0] = VALUE")]
             case "count":
                 options += [("py", f'{e}["a"] += 1'), ("py", f'{e}.update("ab")'), ("py", f'{e}["b"] -= 1')]
             case "lazy":
-                options += [("py", f'{e}["a"].append(VALUE)'), ("py", f'{e}["b"]'), ("py", f'{e}.pop("a", None)')]
+                options += [
+                    ("py", f'{e}["a"].append(VALUE)'),
+                    ("py", f'{e}["b"]'),
+                    ("py", f'{e}.pop("a", None)'),
+                ]
             case "part":
                 tag = self.part_tag
-                options += [(tag, f"{e}.bump({{V}})"), ("py", f"{e}.tick()"), (tag, f"q = {e}\nq.bump({{V}})")]
+                options += [
+                    (tag, f"{e}.bump({{V}})"),
+                    ("py", f"{e}.tick()"),
+                    (tag, f"q = {e}\nq.bump({{V}})"),
+                ]
                 options += [(tag, f"{e}.w = VALUE"), ("py", f"{e}.k += 1")] * self.parts_assignable
                 options = [(t, o.replace("{V}", "LOCAL")) for t, o in options]
             case "layers":
-                options += [(self.part_tag, f"for l in {e}:\n    l.bump(LOCAL)"), ("py", f"{e}.reverse()"), ("py", f"{e}[0].tick()")]
-                options += [("py", f"{e}.append(P0(VALUE, 1))\ndel {e}[:1]"), ("py", f"{e}[0], {e}[1] = {e}[1], {e}[0]")]
+                options += [
+                    (self.part_tag, f"for l in {e}:\n    l.bump(LOCAL)"),
+                    ("py", f"{e}.reverse()"),
+                    ("py", f"{e}[0].tick()"),
+                ]
+                options += [
+                    ("py", f"{e}.append(P0(VALUE, 1))\ndel {e}[:1]"),
+                    ("py", f"{e}[0], {e}[1] = {e}[1], {e}[0]"),
+                ]
                 options += [("py", f"{e}[0] = copy.copy({e}[0])"), ("py", f"{e}[0] = {e}[1]")]
             case _:
                 pass
         if s.lane:  # an augmented assignment of LOCAL is one of a safe local; reading it first is fine
-            return [(t, o) for t, o in options if t in s.allowed and "bump" not in o or t == "arr" and "bump" not in o]
+            return [
+                (t, o)
+                for t, o in options
+                if t in s.allowed and "bump" not in o or t == "arr" and "bump" not in o
+            ]
         return [(t, o) for t, o in options if t in s.allowed]
 
     parts_assignable, part_tag = True, "arr"
@@ -593,7 +691,11 @@ class Writer:
                 return [*lines, f"{v} = jnp.tanh({v} + jax.grad({name})({v}))"]
             case "value_and_grad":
                 lines = self._define(name, "u", inner, body, "jnp.sum(jnp.tanh(u))")
-                return [*lines, f"value, slope = jax.value_and_grad({name})({v})", f"{v} = jnp.tanh(value + slope)"]
+                return [
+                    *lines,
+                    f"value, slope = jax.value_and_grad({name})({v})",
+                    f"{v} = jnp.tanh(value + slope)",
+                ]
             case "checkpoint":
                 lines = self._define(name, "u", inner, body, f"jnp.tanh(u + {self.vec(inner, 1)})")
                 return [*lines, f"{v} = jax.checkpoint({name})({v})"]
@@ -614,13 +716,19 @@ class Writer:
 
     # ------------------------------------------------------------ functions and classes
 
-    def function(self, name: str, args: str, s: Scope, start: list[str], most: int, result: str, depth: int = 2) -> list[str]:
+    def function(
+        self, name: str, args: str, s: Scope, start: list[str], most: int, result: str, depth: int = 2
+    ) -> list[str]:
         body = [*start, *self.block(s, most, depth)]
         return [f"def {name}({args}):", *indent([*sorted(s.bindings), *body, f"return {result}"])]
 
     def initial(self, kind: str) -> str:
         text = INITIAL[kind]
-        part = f"P{self.count(0, len(self.styles) - 1)}(jnp.array({self.pick(ARRAYS)}), {self.pick([1, 2])})" if "{p}" in text else ""
+        part = (
+            f"P{self.count(0, len(self.styles) - 1)}(jnp.array({self.pick(ARRAYS)}), {self.pick([1, 2])})"
+            if "{p}" in text
+            else ""
+        )
         return text.format(a=self.pick(ARRAYS), p=part)
 
     def part_class(self, index: int, style: str, globals_: list[Place], helpers: list[Callee]) -> list[str]:
@@ -629,7 +737,10 @@ class Writer:
         s = Scope([Place("self.w", "fixed", assign=False), Place("self.k", "num", assign=False), *[
             Place(p.expr, p.kind, assign=False) for p in globals_ if p.kind in ("vec", "num", "rate", "flag", "mode")
         ]], helpers, allowed=frozenset())  # fmt: skip
-        call = [f"def __call__(self, v):", *indent([f"return jnp.tanh({self.vec(s)} + self.w * self.scale * v + 0.1 * self.k)"])]
+        call = [
+            f"def __call__(self, v):",
+            *indent([f"return jnp.tanh({self.vec(s)} + self.w * self.scale * v + 0.1 * self.k)"]),
+        ]
         bump = ["def bump(self, v):", "    self.w = jnp.tanh(self.w + 0.25 * v)"]
         tick = ["def tick(self):", "    self.k += 1"]
         init = ["def __init__(self, w, k):", "    self.w = w", "    self.k = k"]
@@ -640,11 +751,24 @@ class Writer:
             case "dataclass":
                 head, init = f"@dataclasses.dataclass\nclass {name}:", ["w: object", "k: int = 1"]
             case "frozen":
-                head, init = f"@dataclasses.dataclass(frozen=True, eq=False)\nclass {name}:", ["w: object", "k: int = 1"]
-                bump = ["def bump(self, v):", '    object.__setattr__(self, "w", jnp.tanh(self.w + 0.25 * v))']
+                head, init = (
+                    f"@dataclasses.dataclass(frozen=True, eq=False)\nclass {name}:",
+                    ["w: object", "k: int = 1"],
+                )
+                bump = [
+                    "def bump(self, v):",
+                    '    object.__setattr__(self, "w", jnp.tanh(self.w + 0.25 * v))',
+                ]
                 tick = ["def tick(self):", '    object.__setattr__(self, "k", self.k + 1)']
             case "property":
-                init += ["@property", "def w(self):", "    return self._w", "@w.setter", "def w(self, value):", "    self._w = value"]
+                init += [
+                    "@property",
+                    "def w(self):",
+                    "    return self._w",
+                    "@w.setter",
+                    "def w(self, value):",
+                    "    self._w = value",
+                ]
             case "descriptor":
                 before += ["w = Unit()"]
             case "getattr":
@@ -708,7 +832,9 @@ class Writer:
                 targets.append((run, extra))
         places = [Place(f"model.{name}", kind) for name, kind in fields]
         for i in range(self.count(0, 2)):
-            text, extra = self.entry(f"f{i}", "", [*places, *cells, *globals_], [*helpers, *self.methods], None, True)
+            text, extra = self.entry(
+                f"f{i}", "", [*places, *cells, *globals_], [*helpers, *self.methods], None, True
+            )
             main += ["", *text]
             targets.append((f"f{i}", extra))
         # --- what happens
@@ -733,7 +859,11 @@ class Writer:
         for p in reachable:
             if p.binding and p.binding.startswith("global"):
                 main.insert(0, p.binding)
-        main = ["global helper0, helper1", *main, 'return {"seen": look.rows, "state": look.state(globals(), locals())}']
+        main = [
+            "global helper0, helper1",
+            *main,
+            'return {"seen": look.rows, "state": look.state(globals(), locals())}',
+        ]
         source = "\n".join([*lines, *body, "", "", "def program(jit):", *indent(main)]) + "\n"
         source = "\n".join(line.rstrip() for line in source.split("\n"))
         return Program(source, self.transforms, False, self.steady, edits, calls)
@@ -753,13 +883,21 @@ class Writer:
         if self.chance(6):
             names = ", ".join(f'"{name}"' for name, _ in fields)
             if not base:
-                extras.insert(0, f'__slots__ = ({names}{"," if names else ""} "late", "__weakref__")' if names else '__slots__ = ("late",)')
+                extras.insert(
+                    0,
+                    f'__slots__ = ({names}{"," if names else ""} "late", "__weakref__")'
+                    if names
+                    else '__slots__ = ("late",)',
+                )
             slots = not base
         else:
             slots = False
         if self.chance():
             me += [Place("Model.total", "fixed"), Place("self.scale", "rate", assign=not slots)]
-        init = ["def __init__(self):", *indent([f"self.{name} = {self.initial(kind)}" for name, kind in fields] or ["pass"])]
+        init = [
+            "def __init__(self):",
+            *indent([f"self.{name} = {self.initial(kind)}" for name, kind in fields] or ["pass"]),
+        ]
         for i, (name, kind) in enumerate(fields):  # aliases within the instance
             if name.endswith("2") and self.chance() and any(n == kind for n, _ in fields[:i]):
                 init.append(f"    self.{name} = self.{kind}")
@@ -784,7 +922,9 @@ class Writer:
             entries.append((f"step{i}", extra, jitted))
         return lines, entries
 
-    def entry(self, name: str, first: str, places: list[Place], callees: list[Callee], me: str | None, jitted: bool) -> Any:
+    def entry(
+        self, name: str, first: str, places: list[Place], callees: list[Callee], me: str | None, jitted: bool
+    ) -> Any:
         extra = self.pick(["", "", "how", "part", "ws"])
         args = f"{first}x"
         own: list[Place] = []
@@ -815,12 +955,23 @@ class Writer:
         name, extra = target
         x = f"jnp.array({self.pick(ARRAYS)})"
         if varied:
-            x = self.pick([x, "jnp.float32(0.5)", "jnp.ones((3, 2))", "jnp.array([1, 2])", "jnp.ones(2, jnp.float16)", "0.75"])
+            x = self.pick(
+                [
+                    x,
+                    "jnp.float32(0.5)",
+                    "jnp.ones((3, 2))",
+                    "jnp.array([1, 2])",
+                    "jnp.ones(2, jnp.float16)",
+                    "0.75",
+                ]
+            )
         match extra:
             case "how":
                 more = self.pick(["", ', how="b"', ', "a"'])
             case "part":
-                parts = [p.expr for p in places if p.kind == "part"] + [f"{p.expr}[0]" for p in places if p.kind == "layers"]
+                parts = [p.expr for p in places if p.kind == "part"] + [
+                    f"{p.expr}[0]" for p in places if p.kind == "layers"
+                ]
                 more = ", " + self.pick([*parts, f"P0(jnp.array({self.pick(ARRAYS)}), 1)"])
             case "ws":
                 lists = [p.expr for p in places if p.kind == "ws"]
@@ -833,9 +984,22 @@ class Writer:
 
     def edit(self, places: list[Place], targets: list[Any]) -> list[str]:
         options = [line for p in places for line in self._edits(p, places)]
-        options += ["helper0.__defaults__ = (2.0,)", "helper0.__code__ = other.__code__", "helper0, helper1 = helper1, helper0"]
-        options += ["P0.__call__ = lambda self, v: v * self.w", "P0.scale = 0.25", "Model.scale = 2.0", "Model.total = jnp.ones(2)"]
-        options += ["model = Model()", "Model.base = lambda self, v: v * 0.125", "P0.bump = lambda self, v: None"]
+        options += [
+            "helper0.__defaults__ = (2.0,)",
+            "helper0.__code__ = other.__code__",
+            "helper0, helper1 = helper1, helper0",
+        ]
+        options += [
+            "P0.__call__ = lambda self, v: v * self.w",
+            "P0.scale = 0.25",
+            "Model.scale = 2.0",
+            "Model.total = jnp.ones(2)",
+        ]
+        options += [
+            "model = Model()",
+            "Model.base = lambda self, v: v * 0.125",
+            "P0.bump = lambda self, v: None",
+        ]
         options += ["model = copy.copy(model)", "model = copy.deepcopy(model)", "jax.clear_caches()"]
         if self.methods:
             options += ["Model.m0 = lambda self, v: v * 0.75", "Model.m0 = helper1"]
@@ -843,12 +1007,26 @@ class Writer:
         return text.split("\n")
 
     def _edits(self, p: Place, places: list[Place]) -> Iterator[str]:
-        e, new = p.expr, f"jnp.array({self.pick(ARRAYS)})" if p.kind in ("vec", "fixed", "ws", "tab", "cfg", "lim") else ""
+        e, new = (
+            p.expr,
+            f"jnp.array({self.pick(ARRAYS)})"
+            if p.kind in ("vec", "fixed", "ws", "tab", "cfg", "lim")
+            else "",
+        )
         same = [q.expr for q in places if q.kind == p.kind and q != p]
         match p.kind:
             case "vec":
-                yield from (f"{e} = {new}", f"{e} = jnp.array([0.5])", f"{e} = jnp.float32(0.25)", f"{e} = jnp.array([1, 2])")
-                yield from (f"{e} = np.array([0.5, 1.0], np.float32)", f"{e} = jnp.ones(2, jnp.float16)", f"{e} = 0.5")
+                yield from (
+                    f"{e} = {new}",
+                    f"{e} = jnp.array([0.5])",
+                    f"{e} = jnp.float32(0.25)",
+                    f"{e} = jnp.array([1, 2])",
+                )
+                yield from (
+                    f"{e} = np.array([0.5, 1.0], np.float32)",
+                    f"{e} = jnp.ones(2, jnp.float16)",
+                    f"{e} = 0.5",
+                )
             case "fixed" | "lim":
                 yield from (f"{e} = {new}", f"{e} = {e} * 0.5", f"{e} = jnp.array({e})")
             case "num":
@@ -862,27 +1040,59 @@ class Writer:
             case "opt":
                 yield from (f"{e} = jnp.ones(2)", f"{e} = None", f"{e} = 0.5")
             case "ws":
-                yield from (f"{e}[0] = {new}", f"{e}.append({new})", f"{e}.reverse()", f"{e} = list({e})", f"{e} = {e}[::-1]")
+                yield from (
+                    f"{e}[0] = {new}",
+                    f"{e}.append({new})",
+                    f"{e}.reverse()",
+                    f"{e} = list({e})",
+                    f"{e} = {e}[::-1]",
+                )
                 yield from (f"{e}[0] = {e}[1]", f"{e}[1] = jnp.array({e}[1])")
             case "hist":
                 yield from (f"{e}.append(jnp.ones(2))", f"{e}.clear()", f"{e} = []", f"{e} = list({e})")
             case "tab":
-                yield from (f'{e}["a"] = {new}', f'{e}["c"] = jnp.ones(2)', f'{e}.pop("c", None)', f"{e} = dict({e})")
+                yield from (
+                    f'{e}["a"] = {new}',
+                    f'{e}["c"] = jnp.ones(2)',
+                    f'{e}.pop("c", None)',
+                    f"{e} = dict({e})",
+                )
                 yield from (f'{e}["a"] = {e}["b"]', f'{e}["a"] = {e}.pop("a")', f'{e}["unread"] = "x"')
             case "cfg":
-                yield from (f'{e}["deep"]["rate"] = 0.25', f'{e}["deep"]["w"] = {new}', f'{e}["names"].append("c")')
-                yield from (f'{e}["more"] = 3.0', f'{e}["deep"] = dict({e}["deep"])', f'{e}["deep"]["rate"] = 1')
+                yield from (
+                    f'{e}["deep"]["rate"] = 0.25',
+                    f'{e}["deep"]["w"] = {new}',
+                    f'{e}["names"].append("c")',
+                )
+                yield from (
+                    f'{e}["more"] = 3.0',
+                    f'{e}["deep"] = dict({e}["deep"])',
+                    f'{e}["deep"]["rate"] = 1',
+                )
             case "buf":
-                yield from (f"{e}[0] = 0.9375", f"{e} *= 0.5", f"{e} = {e}.copy()", f"{e} = np.array([0.25, 2.0])")
+                yield from (
+                    f"{e}[0] = 0.9375",
+                    f"{e} *= 0.5",
+                    f"{e} = {e}.copy()",
+                    f"{e} = np.array([0.25, 2.0])",
+                )
                 yield from (f"{e} = np.flip({e})", f"{e}.sort()")
             case "log":
                 yield from (f"{e}[:] = 0.5", f"{e} = np.ones(3, np.float32)")
             case "tags":
                 yield from (f'{e}.add("u")', f'{e}.discard("t")', f'{e} = {{"t", "z"}}')
             case "win":
-                yield from (f"{e}.append(jnp.ones(2))", f"{e}.rotate(1)", f"{e} = collections.deque({e}, maxlen=3)")
+                yield from (
+                    f"{e}.append(jnp.ones(2))",
+                    f"{e}.rotate(1)",
+                    f"{e} = collections.deque({e}, maxlen=3)",
+                )
             case "pair":
-                yield from (f"{e} = {e}._replace(k=3)", f"{e} = Pair(jnp.ones(2), 2)", f"{e} = tuple({e}) and Pair(*{e})")
+                yield from (
+                    f"{e} = {e}._replace(k=3)",
+                    f"{e} = Pair(jnp.ones(2), 2)",
+                    f"{e} = tuple({e}) and Pair(*{e})",
+                )
             case "tup":
                 yield from (f"{e} = (jnp.ones(2), 1)", f"{e} = ({e}[0], 2)", f"{e} = ({e}[0], True)")
             case "count":
@@ -890,25 +1100,44 @@ class Writer:
             case "lazy":
                 yield from (f'{e}["a"].append(jnp.ones(2))', f"{e}.clear()", f'{e}["b"]')
             case "part":
-                yield from (f"{e} = P0(jnp.ones(2), 2)", f"{e} = copy.copy({e})", f"{e}.bump(jnp.ones(2))", f"{e}.tick()")
+                yield from (
+                    f"{e} = P0(jnp.ones(2), 2)",
+                    f"{e} = copy.copy({e})",
+                    f"{e}.bump(jnp.ones(2))",
+                    f"{e}.tick()",
+                )
                 yield f"{e} = P{len(self.styles) - 1}(jnp.zeros(2), 3)"
                 if self.parts_assignable:
                     yield from (f"{e}.w = jnp.array([0.25, 0.75])", f"{e}.k = 4", f"{e}.k = 1.5")
                 if not {"slots", "frozen", "getattr"} & set(self.styles):
                     yield from (f"{e}.scale = 0.75", f'vars({e}).pop("scale", None)')
             case "layers":
-                yield from (f"{e}.reverse()", f"{e}.append(P0(jnp.ones(2), 1))", f"{e}[0] = {e}[1]", f"{e}[0].bump(jnp.ones(2))")
+                yield from (
+                    f"{e}.reverse()",
+                    f"{e}.append(P0(jnp.ones(2), 1))",
+                    f"{e}[0] = {e}[1]",
+                    f"{e}[0].bump(jnp.ones(2))",
+                )
                 yield from (f"{e}[0] = copy.deepcopy({e}[0])", f"{e} = {e}[::-1]")
             case "act":
                 yield from (f"{e} = jnp.sin", f"{e} = helper0", f"{e} = helper1", f"{e} = lambda u: u * 0.25")
-                yield from (f"{e} = P0(jnp.ones(2), 1)", f"{e} = functools.partial(helper0, k=0.75)", f"{e} = jax.nn.relu")
+                yield from (
+                    f"{e} = P0(jnp.ones(2), 1)",
+                    f"{e} = functools.partial(helper0, k=0.75)",
+                    f"{e} = jax.nn.relu",
+                )
             case "key":
                 yield from (f"{e} = jax.random.key(7)", f"{e} = jax.random.split({e})[0]")
             case _:
                 pass
         if p.kind in ("vec", "fixed", "ws", "tab", "hist", "part", "buf", "cfg", "tags") and same:
             yield f"{e} = {same[0]}"
-        if p.kind in ("vec", "num", "rate", "flag") and e.startswith("model.") and same and same[0].startswith("twin."):
+        if (
+            p.kind in ("vec", "num", "rate", "flag")
+            and e.startswith("model.")
+            and same
+            and same[0].startswith("twin.")
+        ):
             yield f"{e}, {same[0]} = {same[0]}, {e}"
 
 

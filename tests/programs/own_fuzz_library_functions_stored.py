@@ -20,7 +20,17 @@ def program(jit):
     @jit
     def choose(x):
         model.act = jnp.sin if model.wide else jax.nn.relu
-        model.table["all"] = [jax.nn.gelu, jnp.add, jnp.where, silu, np.sin, math.sin, jax.lax.cos, len, getattr]
+        model.table["all"] = [
+            jax.nn.gelu,
+            jnp.add,
+            jnp.where,
+            silu,
+            np.sin,
+            math.sin,
+            jax.lax.cos,
+            len,
+            getattr,
+        ]
         model.made = functools.partial(jnp.sum, axis=0)
         return model.act(x), model.act, jax.grad, jax.lax.scan, isinstance, hasattr
 
@@ -34,7 +44,9 @@ def program(jit):
         model.wide = wide
         value, *functions = choose(jnp.float32(-0.5))
         seen.append(float(value))
-        seen.append([a is b for a, b in zip(functions, [model.act, jax.grad, jax.lax.scan, isinstance, hasattr])])
+        seen.append(
+            [a is b for a, b in zip(functions, [model.act, jax.grad, jax.lax.scan, isinstance, hasattr])]
+        )
         seen.append(model.act is (jnp.sin if wide else jax.nn.relu))
         seen.append([a is b for a, b in zip(model.table["all"], names)])
         seen.append([float(use(jnp.float32(-0.5))), model.made.func is jnp.sum])
