@@ -89,8 +89,10 @@ def run_apart(
     """
     made.watch(capture, function)
     before = {id(thing): thing.snapshot() for thing in capture.mutables}
+    assert capture.recorder is not None
     try:
-        result = function(*args, **kwargs)
+        with capture.recorder.inside():
+            result = function(*args, **kwargs)
     except BaseException:
         _take_back(capture, before)
         raise
@@ -99,8 +101,7 @@ def run_apart(
     traced: list[Any] = []
 
     def take_out(value: Any) -> Any:
-        recorder = capture.recorder
-        if type(value) is _Hole or (recorder is not None and recorder.owns(value)):
+        if type(value) is _Hole or (capture.recorder is not None and capture.recorder.owns(value)):
             return value
         if id(value) not in found:
             found[id(value)] = len(traced)
