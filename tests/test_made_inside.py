@@ -4,8 +4,11 @@ import collections
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from freshjit import jit
+
+pytestmark = pytest.mark.leaks
 
 X = jnp.array([1.0, 2.0])
 

@@ -195,7 +195,7 @@ class Capture:
         self.views: dict[int, Entry] = {}  # by id of the view
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
         self.mutables: list[Mutable] = []
-        self.made: dict[int, Any] = {}  # by id: made by the run itself, and watched in transforms
+        self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))

@@ -59,8 +59,6 @@ class Changes:
         """Make the changes, with ``values`` in the holes."""
         for change, new in zip(self.changes, self.filled(capture, values), strict=True):
             change.thing.apply({change.key: new})
-            if isinstance(new, _compat.Tracer):
-                capture.keep(new)
 
     def filled(self, capture: Capture, values: list[Any]) -> list[Any]:
         """The new contents of each location, with ``values`` in the holes."""
@@ -115,11 +113,9 @@ def run_apart(
 
 
 def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
+    made.forget(capture, before)
     changes: list[Change] = []
     for thing in list(capture.mutables):
-        if id(thing) not in before and made.is_made(thing):
-            capture.mutables.remove(thing)  # made inside, for a transform inside: it ends here
-            continue
         snapshot = before[id(thing)] if id(thing) in before else thing.start()
         changed = thing.changes(snapshot)
         if changed:
@@ -146,8 +142,7 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
         return tuple.__new__(kind, items)
     if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
         return value
-    memo[id(value)] = value
-    capture.keep(value)
+    memo[id(value)] = value  # which also keeps it alive while ids count
     if isinstance(value, list):
         list.__setitem__(value, slice(None), [_map_traced(capture, v, change, memo) for v in value])
     elif isinstance(value, dict):

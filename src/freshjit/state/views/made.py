@@ -23,7 +23,7 @@ from freshjit.state.views.containers import MappingCopy, SequenceCopy, SetCopy
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable, Write
 
-__all__ = ["is_made", "watch"]
+__all__ = ["forget", "watch"]
 
 
 class _Made:
@@ -121,13 +121,8 @@ class _Slots(_Made):
         return f"{self.path}.{key}"
 
 
-def is_made(thing: Mutable) -> bool:
-    return isinstance(thing, _Made)
-
-
 def watch(capture: Capture, function: Any) -> None:
     """Register what ``function`` can reach and was made during this run."""
-    known = capture.made
     todo: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "a function"))]
     for thing in capture.mutables:
         todo += [(value, thing.label(key)) for key, value in thing.changes(thing.start()).items()]
@@ -137,15 +132,22 @@ def watch(capture: Capture, function: Any) -> None:
         if id(value) in seen or is_plain(value) or isinstance(value, _compat.Tracer) or value is GAP:
             continue
         seen.add(id(value))
-        capture.keep(value)
         if capture.original_of(value) is not None or id(value) in capture.objects:
             continue  # captured: what changed in it is among the changes above
-        for thing in _watched(capture, value, label):
-            if id(value) not in known:
+        if id(value) not in capture.made:
+            things = list(_watched(capture, value, label))
+            capture.made[id(value)] = value, things
+            for thing in things:
                 capture.mutable(thing)
-        if id(value) not in known:
-            known[id(value)] = value
         todo += _inside(capture, value, label)
+
+
+def forget(capture: Capture, before: dict[int, Any]) -> None:
+    """Let go of what became known since: it was made inside, for a transform inside, and ends here."""
+    for number, (_, things) in list(capture.made.items()):
+        if any(id(thing) not in before for thing in things) or not things:
+            del capture.made[number]
+    capture.mutables[:] = [t for t in capture.mutables if id(t) in before or not isinstance(t, _Made)]
 
 
 def _watched(capture: Capture, value: Any, label: str) -> Iterator[Mutable]:
