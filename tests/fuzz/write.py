@@ -409,6 +409,8 @@ class Writer:
     def _write(self, s: Scope, p: Place, option: tuple[str, str]) -> list[str]:
         tag, text = option
         s.wrote(tag, p)
+        if "VALUE" in text or "LOCAL" in text:
+            s.wrote("arr")
         if tag == "py" and not text.endswith((" += 1", " *= 0.5")):
             self.steady = False
         v = s.safe[-1] if s.lane else s.local[-1]
@@ -486,6 +488,8 @@ class Writer:
                 ]
                 options += [("py", f"{e}[0], {e}[1] = {e}[1], {e}[0]"), ("arr", f"ws = {e}\nws[0] = VALUE")]
                 options += [("py", f"{e}[0] = {e}[1]"), ("py", f"{e}[:] = [VALUE, {e}[0]]")]
+                if e == "held":  # arrays of arguments are new ones inside, so aliases with them are not kept
+                    options = [("arr", f"{e}[0] = VALUE"), ("py", f"{e}[:] = [VALUE, VALUE]")]
                 if bound:
                     options += [
                         ("py", f"{e} = [VALUE, {e}[0]]"),
