@@ -21,6 +21,7 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
+from freshjit.state.hooks import class_entry
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
@@ -231,7 +232,7 @@ class Builder:
         elif kind is types.SimpleNamespace:
             make.kind = "namespace"
             make.parts = [(n, self.build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
-        elif kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+        elif class_entry(kind, "__reduce_ex__") is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
             self._fill_object(make, value, label, where)
         else:
             self._fill_reduced(make, value, label, where)
