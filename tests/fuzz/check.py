@@ -48,7 +48,8 @@ class Invalid(Exception):
 
 
 class _Run:
-    def __init__(self, source: str, eager: bool) -> None:
+    def __init__(self, program: Program, eager: bool) -> None:
+        source = program.source
         name = f"_fuzz_{next(_serial)}"
         file = f"/fuzz/{name}.py"
         linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
@@ -59,6 +60,8 @@ class _Run:
             exec(compile(source, file, "exec"), vars(module))
             look = module.look  # type: ignore[attr-defined]
             look.count = lambda: _compiled
+            # A branch or loop of JAX gives new arrays, for state that it leaves as it is as well.
+            look.array_aliases = not program.transforms
             if eager:
                 module.jax = _eager_jax(module)  # type: ignore[attr-defined]
             with warnings.catch_warnings(), jax.numpy_rank_promotion("allow"):
@@ -95,7 +98,7 @@ def _invalid_kind(error: Invalid) -> str:
 def check(program: Program) -> Failure | None:
     """What is wrong, or None."""
     try:
-        right = _Run(program.source, eager=True)
+        right = _Run(program, eager=True)
     except Exception as error:
         raise Invalid(traceback.format_exc()) from error
     if right.shown is None:
@@ -104,7 +107,7 @@ def check(program: Program) -> Failure | None:
         if not message.startswith("ValueError: bad"):
             raise Invalid(trace)
     try:
-        fresh = _Run(program.source, eager=False)
+        fresh = _Run(program, eager=False)
     except Exception as error:
         return Failure(f"raises {type(error).__name__}", traceback.format_exc())
     found = differences(right.shown["seen"], fresh.shown["seen"], program.loose, "seen")
@@ -174,7 +177,7 @@ def _at_most(seconds: int) -> Iterator[None]:
 def report(program: Program, failure: Failure) -> str:
     """The text of a file for the program: what is wrong, the source, and what plain Python shows."""
     try:
-        shown = _Run(program.source, eager=True).shown["seen"]
+        shown = _Run(program, eager=True).shown["seen"]
     except Exception as error:
         shown = repr(error)
     text = f"{failure.kind}\n\n{failure.text.strip()}\n\nPlain Python shows:\n{shown}"

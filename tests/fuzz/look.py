@@ -27,6 +27,7 @@ class Look:
 
     def __init__(self, module: str = "") -> None:
         self.module = module
+        self.array_aliases = True
         self.rows: list[Any] = []
         self.calls: list[int] = []  # compilations, per call
         self.errors: list[tuple[str, str]] = []  # tracebacks of what was raised
@@ -41,17 +42,17 @@ class Look:
             self.errors.append((f"{type(error).__name__}: {error}", traceback.format_exc()))
             result = None
         else:
-            self.rows.append(_Walk(self.module).describe(result))
+            self.rows.append(_Walk(self.module, self.array_aliases).describe(result))
         self.calls.append(self.count() - before)
         return result
 
     def value(self, value: Any) -> None:
         """Notes something that is no call."""
-        self.rows.append(_Walk(self.module).describe(value))
+        self.rows.append(_Walk(self.module, self.array_aliases).describe(value))
 
     def state(self, module: dict[str, Any], local: dict[str, Any]) -> Any:
         """Everything reachable from the module's variables and those of ``program``."""
-        walk = _Walk(self.module)
+        walk = _Walk(self.module, self.array_aliases)
         skip = {"jit", "look", "program", "jax"}  # jax is another thing in the eager run
         found = [
             (name, walk.describe(value))
@@ -69,8 +70,8 @@ def _of_no_interest(value: Any) -> bool:
 class _Walk:
     """One walk over values; a thing that is met again is described as a reference to where it was first met."""
 
-    def __init__(self, module: str) -> None:
-        self.module = module
+    def __init__(self, module: str, array_aliases: bool) -> None:
+        self.module, self.array_aliases = module, array_aliases
         self.met: dict[int, int] = {}
         self.held: list[Any] = []  # an id is good as long as its owner lives
 
@@ -82,6 +83,8 @@ class _Walk:
         if isinstance(value, np.generic):
             return ("numpy " + type(value).__name__, value.item())
         value = _unwrapped(value)
+        if isinstance(value, jax.Array) and not self.array_aliases:
+            return self._contents(value)
         if id(value) in self.met and not isinstance(value, tuple):
             return ("same as", self.met[id(value)])
         self.met[id(value)] = len(self.met)

@@ -282,9 +282,9 @@ class Writer:
                 return f"jax.grad(lambda u: jnp.sum(jnp.tanh(u + {body})))({self.full(s)})"
             case "vmap":
                 self.transforms = True
-                inner = s.inner(BATCH, ["u"], True)
-                body = self.vec(inner, depth - 1)
-                return f"jax.vmap(lambda u: u + {body})(jnp.stack([{self.full(s)}, jnp.ones(2)])).mean(0)"
+                u = self.name("u")  # its own name: what is written inside may use outer variables
+                body = self.vec(s.inner(BATCH, [u], True), depth - 1)
+                return f"jax.vmap(lambda {u}: {u} + {body})(jnp.stack([{self.full(s)}, jnp.ones(2)])).mean(0)"
             case _:
                 return self.leaf(s)
 
@@ -712,10 +712,10 @@ class Writer:
 
     def _vmap(self, s: Scope, depth: int) -> list[str]:
         self.transforms = True
-        name, v = self.name("lane"), s.local[-1]
-        inner = s.inner(BATCH, ["u"], True)
+        name, u, v = self.name("lane"), self.name("u"), s.local[-1]
+        inner = s.inner(BATCH, [u], True)
         body = self.block(inner, 2, depth - 1)
-        lines = self._define(name, "u", inner, body, f"u + {self.vec(inner, 1)}")
+        lines = self._define(name, u, inner, body, f"{u} + {self.vec(inner, 1)}")
         return [*lines, f"{v} = jax.vmap({name})(jnp.stack([{v}, jnp.ones(2)])).mean(0)"]
 
     # ------------------------------------------------------------ functions and classes
