@@ -1,4 +1,4 @@
-"""What a jitted function makes itself (variables, lists, objects) comes through transforms like captured state."""
+"""What a jitted function makes itself (variables, lists, objects) comes through transforms, as state does."""
 
 import collections
 

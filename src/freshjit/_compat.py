@@ -225,7 +225,7 @@ class Recorder:
 
     @contextmanager
     def inside(self) -> Generator[None, None, None]:
-        """Within the trace of a loop's body, a branch…: values of captured arrays can be had there as well."""
+        """Within the trace of a loop's body or a branch: captured arrays have their values there as well."""
         trace: Any = _core.trace_ctx.trace
         if type(trace) is not _pe.DynamicJaxprTrace or id(trace) in _recorders:
             yield

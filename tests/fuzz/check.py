@@ -37,7 +37,7 @@ jax.monitoring.register_event_duration_secs_listener(_count)
 
 @dataclass
 class Failure:
-    """What is wrong with the jitted run. `kind` is short, and stays the same while a program is made smaller."""
+    """What is wrong with the jitted run. `kind` is short, and stays the same while a program gets smaller."""
 
     kind: str
     text: str

@@ -1,8 +1,9 @@
 """JAX's transforms as plain Python: what a generated program means when nothing is jitted.
 
-Un-jitted JAX is no oracle where a transform's function writes state: a loop of ``jax.lax`` runs its body once, leaves
-tracers in the state, and keeps the trace by function, so that later changes are not seen. Here a loop is a
-Python loop, a branch an ``if``, and a gradient is taken on the side and the function then run once for its writes.
+Un-jitted JAX is no oracle where a transform's function writes state: a loop of ``jax.lax`` runs its body
+once, leaves tracers in the state, and keeps the trace by function, so that later changes are not seen. Here
+a loop is a Python loop, a branch an ``if``, and a gradient is taken on the side and the function then run once
+for its writes.
 """
 
 import collections
@@ -94,7 +95,7 @@ def _jvp(f: Any, primals: Any, tangents: Any) -> Any:
 
 
 def plain_jax() -> Any:
-    """A module like jax, whose transforms are the ones above. vmap is JAX's own: it runs the function once."""
+    """A module like jax with the transforms above. vmap is JAX's own: it runs the function once."""
     lax = types.SimpleNamespace(
         scan=scan, fori_loop=fori_loop, while_loop=while_loop, cond=cond, switch=switch, map=loop_map
     )

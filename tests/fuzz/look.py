@@ -23,7 +23,7 @@ def user_instance(value: Any, module: str) -> bool:
 
 
 class Look:
-    """The observations of one run. ``look(f, *args)`` calls, and notes the result or the class of the error."""
+    """The observations of one run. ``look(f, *args)`` notes the result of the call, or the error's class."""
 
     def __init__(self, module: str = "") -> None:
         self.module = module
@@ -68,7 +68,7 @@ def _of_no_interest(value: Any) -> bool:
 
 
 class _Walk:
-    """One walk over values; a thing that is met again is described as a reference to where it was first met."""
+    """One walk over values; what is met again is described as a reference to where it was first met."""
 
     def __init__(self, module: str, array_aliases: bool) -> None:
         self.module, self.array_aliases = module, array_aliases
@@ -175,8 +175,8 @@ def _attributes(value: Any) -> dict[str, Any]:
 def differences(a: Any, b: Any, loose: bool = False, where: str = "") -> list[str]:
     """Where two descriptions differ, in words; floats within rounding.
 
-    With ``loose``, a number and an array without axes are the same: loops of JAX make arrays of the numbers that
-    they carry.
+    With ``loose``, a number and an array without axes are the same: loops of JAX make arrays of the numbers
+    that they carry.
     """
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         if loose and (number := _numbers(a, b)):

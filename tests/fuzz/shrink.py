@@ -45,7 +45,7 @@ def shrink(program: Program, fails: Callable[[Program], bool], seconds: float = 
 
 
 def _chunks(tree: ast.Module, size: int) -> Iterator[set[int]]:
-    """Sets of neighbouring statements, by number, the last and the outer ones first. Numbers the statements."""
+    """Numbers the statements, and gives sets of neighbouring ones: the last and the outer ones first."""
     for number, node in enumerate(ast.walk(tree)):
         node.number = number  # type: ignore[attr-defined] - survives copies of the tree
     for node in ast.walk(tree):

@@ -1,4 +1,4 @@
-"""The short run: programs written at random show the same jitted as un-jitted; and the parts of the fuzzer itself."""
+"""The short run: random programs show the same, jitted and plain; and tests of the fuzzer itself."""
 
 import jax
 import jax.numpy as jnp
@@ -80,9 +80,11 @@ def test_a_stale_result_is_found_and_made_small(monkeypatch):
     assert check.check(program) is None
     monkeypatch.setattr(check, "jit", forgetful)
     failure = check.check(program)
-    assert failure is not None and failure.kind.startswith("result")
+    assert failure is not None
+    assert failure.kind.startswith("result")
     small = shrink(program, lambda p: check.fails_as(p, failure.kind))
-    assert "unread" not in small.source and "box.n = 2" in small.source
+    assert "unread" not in small.source
+    assert "box.n = 2" in small.source
     assert "eager" in check.report(small, failure)
 
 
@@ -91,14 +93,16 @@ def test_a_write_that_is_not_made_is_found(monkeypatch):
     assert check.check(program) is None
     monkeypatch.setattr(check, "jit", lambda f: lambda *args: None)
     failure = check.check(program)
-    assert failure is not None and failure.kind.startswith("state")
+    assert failure is not None
+    assert failure.kind.startswith("state")
 
 
 def test_a_tracer_left_in_state_is_found(monkeypatch):
     program = program_of("box = Box()\nrun = jit(lambda x: setattr(box, 'y', x))\nlook(run, jnp.ones(2))")
     monkeypatch.setattr(check, "jit", jax.jit)
     failure = check.check(program)
-    assert failure is not None and failure.kind == "raises TracerFound"
+    assert failure is not None
+    assert failure.kind == "raises TracerFound"
 
 
 def test_an_error_that_plain_python_does_not_raise_is_found(monkeypatch):
@@ -111,7 +115,8 @@ def test_an_error_that_plain_python_does_not_raise_is_found(monkeypatch):
     program = program_of(STALE)
     monkeypatch.setattr(check, "jit", refuses)
     failure = check.check(program)
-    assert failure is not None and failure.kind == "raises TypeError"
+    assert failure is not None
+    assert failure.kind == "raises TypeError"
 
 
 def test_lost_aliases_are_differences():

@@ -1,11 +1,11 @@
-"""Whole programs, written at random: classes, closures, state of all kinds, calls, and edits between the calls.
+"""Whole programs, written at random: classes, closures, state of all kinds, calls, and edits between calls.
 
-``programs()`` is a hypothesis strategy of ``Program``: readable source text that stands alone. All draws prefer
-the simple choice (the first of each list), so that a failing program shrinks to few lines.
+``programs()`` is a hypothesis strategy of ``Program``: readable source text that stands alone. All draws
+prefer the simple choice (the first of each list), so that a failing program shrinks to few lines.
 
-Programs are legal for JAX by construction. Values are of few types: ``vec`` is a float32 array that broadcasts
-with shape (2,), and nearly every statement computes the local ``v`` of exactly that shape. What a statement writes is
-said by tags, which decide where the statement may stand:
+Programs are legal for JAX by construction. Values are of few types: ``vec`` is a float32 array that
+broadcasts with shape (2,), and nearly every statement computes the local ``v`` of exactly that shape. What a
+statement writes is said by tags, which decide where the statement may stand:
 
     arr   an array that depends on arguments, of a shape and dtype that never change
     free  the same, but not dependent on an argument (a PRNG key that is split)
@@ -71,7 +71,7 @@ class Program:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value is found. `binding` is the statement that a function needs before it may assign a name."""
+    """Where a value is found. `binding` is the statement that a function needs before it may assign it."""
 
     expr: str
     kind: str
@@ -337,7 +337,7 @@ class Writer:
                 case "count":
                     options += [f'{e}["a"] > 1', f'"b" in {e}']
                 case "lazy":
-                    options += [f'bool({e}["a"])', f'"b" in {e}']
+                    options += [f'bool({e}.get("a"))', f'"b" in {e}']
                 case "pair" | "tup":
                     options += [f"{e}[1] > 1"]
                 case _:
@@ -454,7 +454,8 @@ class Writer:
                 options = [
                     (
                         "free",
-                        f"{e}, k{n} = jax.random.split({e})\nLOCAL = LOCAL + 0.1 * jax.random.normal(k{n}, (2,))",
+                        f"{e}, k{n} = jax.random.split({e})\n"
+                        f"LOCAL = LOCAL + 0.1 * jax.random.normal(k{n}, (2,))",
                     )
                 ]
                 if s.lane:
@@ -586,7 +587,7 @@ class Writer:
             return [
                 (t, o)
                 for t, o in options
-                if t in s.allowed and "bump" not in o or t == "arr" and "bump" not in o
+                if (t in s.allowed and "bump" not in o) or (t == "arr" and "bump" not in o)
             ]
         return [(t, o) for t, o in options if t in s.allowed]
 
@@ -652,7 +653,8 @@ class Writer:
         inner = s.inner(LOOP, ["t", "c"], False)
         body = self.block(inner, 2, depth - 1)
         lines = self._define(name, "c, t", inner, body, f"jnp.tanh(c + t), {self.vec(inner, 1)} + c")
-        return [*lines, f"{v}, rows = jax.lax.scan({name}, jnp.zeros(2) + {v}, jnp.stack([{v}, jnp.ones(2), {v}]))",
+        return [*lines,
+                f"{v}, rows = jax.lax.scan({name}, jnp.zeros(2) + {v}, jnp.stack([{v}, jnp.ones(2), {v}]))",
                 f"{v} = {v} + rows.mean(0)"]  # fmt: skip
 
     def _fori(self, s: Scope, depth: int) -> list[str]:
@@ -737,12 +739,12 @@ class Writer:
 
     def part_class(self, index: int, style: str, globals_: list[Place], helpers: list[Callee]) -> list[str]:
         """A class with `w` (an array), `k` (a number), a call, `bump` and `tick`."""
-        name, w = f"P{index}", "w"
-        s = Scope([Place("self.w", "fixed", assign=False), Place("self.k", "num", assign=False), *[
-            Place(p.expr, p.kind, assign=False) for p in globals_ if p.kind in ("vec", "num", "rate", "flag", "mode")
-        ]], helpers, allowed=frozenset())  # fmt: skip
+        name = f"P{index}"
+        places = [Place("self.w", "fixed"), Place("self.k", "num")]
+        places += [p for p in globals_ if p.kind in ("vec", "num", "rate", "flag", "mode")]
+        s = Scope(places, helpers, allowed=frozenset())
         call = [
-            f"def __call__(self, v):",
+            "def __call__(self, v):",
             *indent([f"return jnp.tanh({self.vec(s)} + self.w * self.scale * v + 0.1 * self.k)"]),
         ]
         bump = ["def bump(self, v):", "    self.w = jnp.tanh(self.w + 0.25 * v)"]
@@ -776,13 +778,9 @@ class Writer:
             case "descriptor":
                 before += ["w = Unit()"]
             case "getattr":
-                init = ["def __init__(self, w, k):", '    self.__dict__["store"] = {"w": w, "k": k}',
-                        "def __getattr__(self, name):", "    try:", '        return self.__dict__["store"][name]',
-                        "    except KeyError:", "        raise AttributeError(name) from None",
-                        "def __setattr__(self, name, value):", '    self.__dict__["store"][name] = value']  # fmt: skip
+                init = GETATTR.splitlines()
             case "setattr":
-                init += ["def __setattr__(self, name, value):", '    self.__dict__["sets"] = self.__dict__.get("sets", 0) + 1',
-                         "    super().__setattr__(name, value)"]  # fmt: skip
+                init += SETATTR.splitlines()
             case "child" if index > 0:
                 head, init = f"class {name}(P{index - 1}):", ["scale = 0.75"]
                 before, bump, tick = [], [], ["def tick(self):", "    super().tick()"]
@@ -875,7 +873,7 @@ class Writer:
     def model(self, fields: Any, globals_: list[Place], cells: list[Place], helpers: list[Callee]) -> Any:
         me = [Place(f"self.{name}", kind) for name, kind in fields]
         extras: list[str] = ["total = jnp.zeros(2)", "scale = 0.5"]
-        by_kind = dict((kind, name) for name, kind in fields)
+        by_kind = {kind: name for name, kind in fields}
         if "rate" in by_kind and self.chance():
             extras += ["@property", "def gain(self):", "    return self.rate * 2.0",
                        "@gain.setter", "def gain(self, value):", "    self.rate = value * 0.5"]  # fmt: skip
@@ -1145,6 +1143,22 @@ class Writer:
             yield f"{e}, {same[0]} = {same[0]}, {e}"
 
 
+GETATTR = """\
+def __init__(self, w, k):
+    self.__dict__["store"] = {"w": w, "k": k}
+def __getattr__(self, name):
+    try:
+        return self.__dict__["store"][name]
+    except KeyError:
+        raise AttributeError(name) from None
+def __setattr__(self, name, value):
+    self.__dict__["store"][name] = value
+"""
+SETATTR = """\
+def __setattr__(self, name, value):
+    self.__dict__["sets"] = self.__dict__.get("sets", 0) + 1
+    super().__setattr__(name, value)
+"""
 HEAD = '''\
 import collections
 import copy

@@ -76,7 +76,9 @@ def program(jit):
         for step in range(4):
             first = models[0]
             out.append(replaces(jnp.float32(1.0)).tolist())
-            out.append([models[0].k, models[0].parts[1]["k"], models[0] is first, models[0].parts is first.parts])
+            out.append(
+                [models[0].k, models[0].parts[1]["k"], models[0] is first, models[0].parts is first.parts]
+            )
             out.append([np.asarray(v).tolist() for v in looks(jnp.float32(0.0))])
             models[0].buf[0] = step
             models[0].parts[0] = jnp.full(2, 10.0 * step)

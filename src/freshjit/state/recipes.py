@@ -232,7 +232,10 @@ class Builder:
         elif kind is types.SimpleNamespace:
             make.kind = "namespace"
             make.parts = [(n, self.build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
-        elif class_entry(kind, "__reduce_ex__") is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+        elif (
+            class_entry(kind, "__reduce_ex__") is object.__reduce_ex__
+            and kind.__reduce__ is object.__reduce__
+        ):
             self._fill_object(make, value, label, where)
         else:
             self._fill_reduced(make, value, label, where)
