@@ -2,8 +2,8 @@
 
 Un-jitted JAX is no oracle where a transform's function writes state: a loop of ``jax.lax`` runs its body
 once, leaves tracers in the state, and keeps the trace by function, so that later changes are not seen. Here
-a loop is a Python loop, a branch an ``if``, and a gradient is taken on the side and the function then run once
-for its writes.
+a loop is a Python loop, a branch an ``if``, and a gradient is taken on the side and the function then run
+once for its writes.
 """
 
 import collections
