@@ -11,6 +11,8 @@ statement writes is said by tags, which decide where the statement may stand:
     free  the same, but not dependent on an argument (a PRNG key that is split)
     py    a Python value, or the structure of something
     np    a NumPy array, in place
+
+and ``while``: it contains a loop that JAX does not differentiate.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,10 +23,10 @@ from hypothesis import strategies as st
 
 __all__ = ["Program", "programs"]
 
-ALL = frozenset({"arr", "free", "py", "np"})
+ALL = frozenset({"arr", "free", "py", "np", "while"})
 ON_THE_SIDE = frozenset({"arr", "free", "py"})  # in grad, checkpoint
-LOOP = frozenset({"arr", "free"})  # in scan, cond, while_loop: state is carried as arrays
-BATCH = frozenset({"free", "py"})  # in vmap: what is written may not depend on the lane
+LOOP = frozenset({"arr", "free", "while"})  # in scan, cond, while_loop: state is carried as arrays
+BATCH = frozenset({"free", "py", "while"})  # in vmap: what is written may not depend on the lane
 
 ARRAYS = ["[0.5, -0.25]", "[1.0, 0.75]", "[-0.5, 0.125]", "[0.0, 1.5]"]
 PARTS = ["plain", "slots", "dataclass", "property", "descriptor", "getattr", "child", "frozen", "setattr"]
@@ -662,9 +664,10 @@ class Writer:
         name, v = self.name("body"), s.local[-1]
         inner = s.inner(LOOP, ["c"], False)
         body = self.block(inner, 2, depth - 1)
-        if self.chance():
+        if not s.may("while") or self.chance():
             lines = self._define(name, "i, c", inner, body, "jnp.tanh(c + 0.25 * i)")
             return [*lines, f"{v} = jax.lax.fori_loop(0, 3, {name}, {v})"]
+        s.tags.add("while")
         lines = self._define(name, "ic", inner, ["i, c = ic", *body], "i + 1, jnp.tanh(c)")
         return [*lines, f"{v} = jax.lax.while_loop(lambda ic: ic[0] < 3, {name}, (jnp.int32(0), {v}))[1]"]
 
