@@ -46,7 +46,7 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
         return capture.remember(value, value.copy(), path)
     if capture.plain_numpy:
         capture.guard(path, "content", value.copy())
-        plain = PlainCopy(value.copy(), path)
+        plain = PlainCopy(value, path)
         capture.mutable(plain)
         return capture.remember(value, plain.view, path)
     source = Source(capture, value, path)
@@ -58,13 +58,17 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
 class PlainCopy:
     """A captured NumPy array seen as a plain copy, where a library would not take the stand-in."""
 
-    def __init__(self, view: np.ndarray[Any, Any], path: Path) -> None:
-        self.view, self.path, self.before = view, path, view.copy()
+    used = True  # for all we know
+
+    def __init__(self, original: np.ndarray[Any, Any], path: Path) -> None:
+        self.original, self.path = original, path
+        self.view, self.before = original.copy(), original.copy()
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
         if self.view.tobytes() != self.before.tobytes():
+            _refuse_overlap(capture, self)
             yield Write(self.path, "fill", None, self.view.copy())
 
     def start(self) -> Any:
@@ -95,6 +99,11 @@ class Source:
         self._numbers: np.ndarray[Any, Any] | None = None
         self._tracer: Any = None
         self._log: list[tuple[Any, Any, SourceLine | None]] = []  # writes since the first traced one
+
+    @property
+    def used(self) -> bool:
+        """Whether anybody has asked for the contents, or changed them."""
+        return self._tracer is not None or self._numbers is not None or bool(self._log)
 
     def numbers(self) -> np.ndarray[Any, Any]:
         if self._log:
@@ -150,6 +159,8 @@ class Source:
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
+        if self._log or self.changed():
+            _refuse_overlap(capture, self)
         if self._log:
             for key, value, where in self._log:
                 yield Write(self.path, "fillitem", None, (key, value), where)
@@ -175,6 +186,23 @@ class Source:
 
     def label(self, key: Any) -> str:
         return str(self.path)
+
+
+def _refuse_overlap(capture: Capture, written: PlainCopy | Source) -> None:
+    """Each captured array is a copy of its own: a write into one would not show in one of the same memory."""
+    for other in capture.mutables:
+        if other is written or not (isinstance(other, (PlainCopy, Source)) and other.used):
+            continue
+        try:
+            shared = np.shares_memory(written.original, other.original, max_work=10_000)
+        except np.exceptions.TooHardError:
+            shared = True
+        if shared:
+            raise CapturedNumpyWriteError(
+                f"the NumPy array {written.path} is written and shares memory with {other.path}, which is "
+                "read in the same call: the write would not be seen there.\n"
+                "Use one of the two inside, and slice it there."
+            )
 
 
 def _at(where: SourceLine | None) -> str:
