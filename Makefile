@@ -19,13 +19,14 @@ PYTEST := $(BIN)/python -m pytest
 LINTED := src tests benchmarks noxfile.py $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint pytest bench docs clean
+.PHONY: help demo test lint pytest fuzz bench docs clean
 
 help:
 	@echo "make demo    see three questions answered by jax.jit and by freshjit"
 	@echo "make test    ruff, pyright, pytest, doctests, and the tracer-leak job"
 	@echo "make lint    ruff and pyright only"
 	@echo "make pytest  pytest, doctests and the tracer-leak job only"
+	@echo "make fuzz    more random programs than make test runs: make fuzz N=1000 (some minutes)"
 	@echo "make bench   the benchmarks (some minutes)"
 	@echo "make docs    the documentation, into site/"
 	@echo "make clean   remove $(VENV) and everything generated"
@@ -45,6 +46,10 @@ pytest: $(VENV)/.stamp-test
 	$(PYTEST) --doctest-modules src
 	JAX_CHECK_TRACER_LEAKS=1 $(PYTEST) -n $(WORKERS) -m leaks tests
 
+N ?= 1000
+fuzz: $(VENV)/.stamp-test
+	$(BIN)/python -m tests.fuzz --examples $(N) $(FUZZ_ARGS)
+
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -52,7 +57,7 @@ docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis .fuzz
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- installation -----------------------------------------------------------------------------------

@@ -440,3 +440,43 @@ def test_a_captured_array_changed_while_the_program_may_still_run():
     table[:] = -1
     for i, out in enumerate(results):
         assert out.tolist() == [float(i)] * 1000
+
+
+# -- arrays that share memory -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["jax", "numpy", "traced"])
+def test_a_write_into_one_of_two_arrays_that_share_memory_is_refused(how):
+    whole = np.arange(4, dtype=np.float32)
+    part = whole[1:3]
+
+    @jit
+    def run(x):
+        part[0] = x if how == "traced" else 7
+        return x + (whole.sum() if how == "numpy" else jnp.sum(jnp.asarray(whole)))
+
+    with pytest.raises(CapturedNumpyWriteError, match="part is written and shares memory with closure whole"):
+        run(1.0)
+    assert whole.tolist() == [0, 1, 2, 3]
+
+
+def test_a_write_into_one_of_two_interleaved_arrays_is_made():
+    whole = np.arange(4, dtype=np.float32)
+    even, odd = whole[::2], whole[1::2]
+
+    @jit
+    def run(x):
+        even[0] = 7
+        return x + jnp.asarray(odd).sum()
+
+    assert run(1.0) == 5.0
+    assert whole.tolist() == [7, 1, 2, 3]
+
+
+def test_arrays_that_share_memory_may_both_be_read():
+    whole = np.arange(4, dtype=np.float32)
+    part = whole[1:3]
+    run = jit(lambda x: x + jnp.asarray(whole).sum() + jnp.asarray(part).sum())
+    assert run(0.0) == 9.0
+    part[0] = 5
+    assert run(0.0) == 17.0

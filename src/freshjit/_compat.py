@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import jax
@@ -266,6 +266,20 @@ class Recorder:
         """Whether what is computed now is recorded here, and not by a transform inside."""
         return _core.trace_ctx.trace is self._trace
 
+    @contextmanager
+    def inside(self) -> Generator[None, None, None]:
+        """Within the trace of a loop's body or a branch: captured arrays have their values there as well."""
+        trace: Any = _core.trace_ctx.trace
+        if type(trace) is not _pe.DynamicJaxprTrace or id(trace) in _recorders:
+            yield
+            return
+        trace.__class__ = _SlotTrace
+        _recorders[id(trace)] = self
+        try:
+            yield
+        finally:
+            _recorders.pop(id(trace), None)
+
     def take_over(self, tracer: Any) -> None:
         """Let an argument's tracer, which JAX made, behave like those made from now on."""
         if type(tracer) is _pe.DynamicJaxprTracer and tracer._trace is self._trace:
@@ -304,6 +318,11 @@ class Direct:
         """Never: nothing is recorded."""
         return False
 
+    @contextmanager
+    def inside(self) -> Generator[None, None, None]:
+        """Nothing: values are what they are."""
+        yield
+
     def input(self, array: Any) -> Any:
         """The array itself."""
         return array
@@ -328,7 +347,6 @@ def _is_var(atom: Any) -> bool:
 
 def _concrete_value(tracer: Any) -> Any:
     """The value of ``tracer`` if it follows from captured arrays alone, else None."""
-    frame = tracer._trace.frame
     recorder = _recorders.get(id(tracer._trace))
     if recorder is None:
         return None
@@ -343,10 +361,16 @@ def _concrete_value(tracer: Any) -> Any:
         if not _is_var(this.val):
             values[id(this)] = this.val.val
             continue
-        const = frame.constvar_to_val.get(this.val)
-        if const is not None:
-            if isinstance(const, _core.Tracer):
+        const = this._trace.frame.constvar_to_val.get(this.val)
+        if isinstance(const, _core.Tracer):  # of the trace around this one
+            if not isinstance(const, _SlotTracer) or id(const._trace) not in _recorders:
                 return None
+            if id(const) in values:
+                values[id(this)] = values[id(const)]
+            else:
+                todo.append(const)
+            continue
+        if const is not None:
             leaves.append(const)
             values[id(this)] = const
             continue

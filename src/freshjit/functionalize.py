@@ -22,7 +22,7 @@ from freshjit.state.capture import Capture
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import arrays, containers, objects, places
+from freshjit.state.views import arrays, containers, made, places
 from freshjit.state.views.apart import Apart
 from freshjit.tree import State, as_found
 
@@ -185,6 +185,8 @@ class Functional(Generic[P, R]):
         """The state at the end of a run: as given, but for what was written."""
         values = dict(state)
         for thing in list(capture.mutables):
+            if isinstance(thing, made.Made):
+                continue  # nobody's state
             for key, value in thing.changes(thing.start()).items():
                 if isinstance(thing, arrays.Source):
                     value = capture.entries[id(thing.original)].view
@@ -194,9 +196,6 @@ class Functional(Generic[P, R]):
                     del values[old]
                 if value is not GAP:
                     values.update({self._name(p): v for p, v in _entries(capture, path, value)})
-        for write in objects.class_writes(capture):
-            path = write.path.attr(write.key)
-            values[self._name(path)] = write.value
         return State(values)
 
     def _name(self, path: Path) -> str:

@@ -205,9 +205,10 @@ class Capture:
         self.views: dict[int, Entry] = {}  # by id of the view
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
         self.mutables: list[Mutable] = []
+        self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
-        self.hooks = Hooks()
+        self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
         self.builtins: dict[str, Any] = modules.builtins_for(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
@@ -519,7 +520,6 @@ class Capture:
             )
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
-        writes += objects.class_writes(self)
         arguments = set(map(id, self.argument_containers))
         self._arguments_changed = any(id(w.path) in arguments for w in writes)
         for write in writes:
@@ -592,7 +592,7 @@ class Capture:
             for view in self.number_views:
                 view.detach()
             self.number_views.clear()
-            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
+            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
                 thing.clear()
             self.cells.clear()
             self._keep.clear()

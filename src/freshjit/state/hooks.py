@@ -3,7 +3,8 @@
 A hooked class gets three things, all removed when the last capture that needs them ends:
 
 * ``__getattribute__``, ``__setattr__`` and ``__delattr__`` that ask for a capture *in this thread*
-  that knows *this object*, and otherwise do what the class did before;
+  that knows *this object*, and otherwise do what the class did before; and ``__reduce_ex__``, with
+  which ``copy`` and ``pickle`` would take the attributes past these;
 * its own entries (methods, properties, plain class attributes) wrapped in descriptors, so that
   ``Config.LR``, ``super().step``, ``type(self).count`` and special methods called by the
   interpreter (``obj(x)``, ``obj[i]``) are seen as well;
@@ -12,6 +13,7 @@ A hooked class gets three things, all removed when the last capture that needs t
 
 from __future__ import annotations
 
+import copyreg
 import enum
 import threading
 import types
@@ -24,7 +26,7 @@ from freshjit.state.libraries import is_library_class, is_user_class
 
 __all__ = ["ClassEntry", "Hooks", "can_hook", "class_entry", "original_entries", "unwrap"]
 
-_ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__")
+_ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__", "__reduce_ex__")
 
 # Entries that the interpreter or the type machinery reads without asking the descriptor, or that
 # must stay what they are for the class to keep working.
@@ -178,10 +180,41 @@ def _hooked_delattr(cls: type, original: Callable[..., Any]) -> Callable[..., An
     return __delattr__
 
 
+def _hooked_reduce_ex(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        reduced = original(self, protocol)
+        capture = thread.capture
+        known = None if capture is None else capture.objects.get(id(self))
+        kind = type(self)
+        if capture is None or known is None or not isinstance(reduced, tuple) or protocol < 2:
+            return reduced
+        default = class_entry(kind, "__getstate__") is _default_getstate
+        if not default or class_entry(kind, "__reduce__") is not object.__reduce__:
+            return reduced
+        return (*reduced[:2], _state(self), *reduced[3:])
+
+    return __reduce_ex__
+
+
+_default_getstate = object.__dict__["__getstate__"]
+
+
+def _state(instance: Any) -> Any:
+    """What ``object.__getstate__`` gives, read through the hooks."""
+    attributes = dict(getattr(instance, "__dict__", {})) or None
+    slots = {
+        name: getattr(instance, name)
+        for name in copyreg._slotnames(type(instance))  # pyright: ignore
+        if hasattr(instance, name)
+    }
+    return (attributes, slots) if slots else attributes
+
+
 _MAKERS = {
     "__getattribute__": _hooked_getattribute,
     "__setattr__": _hooked_setattr,
     "__delattr__": _hooked_delattr,
+    "__reduce_ex__": _hooked_reduce_ex,
 }
 
 
@@ -234,10 +267,14 @@ _hooked: WeakKeyDictionary[type, _HookedClass] = WeakKeyDictionary()
 
 
 class Hooks:
-    """The classes that one capture has hooked; ``remove`` lets go of all of them."""
+    """The classes that one capture has hooked; ``remove`` lets go of all of them.
 
-    def __init__(self) -> None:
+    ``added`` is told of each.
+    """
+
+    def __init__(self, added: Callable[[type], object] = id) -> None:
         self._classes: dict[type, None] = {}
+        self._added = added
 
     def __contains__(self, cls: type) -> bool:
         return cls in self._classes
@@ -253,6 +290,7 @@ class Hooks:
                     hooked = _hooked[base] = _HookedClass(base)
                 hooked.users += 1
                 self._classes[base] = None
+            self._added(base)
 
     def classes(self) -> list[type]:
         return list(self._classes)
@@ -264,9 +302,30 @@ class Hooks:
         changed = {n: now.get(n, GAP) for n, e in hooked.installed.items() if now.get(n, GAP) is not e}
         return changed
 
+    def assigned(self, cls: type, name: str) -> bool:
+        """Whether the entry of this class is one that traced code has put there."""
+        if cls not in self._classes:
+            return False
+        hooked, now = _hooked[cls], cls.__dict__
+        if name in hooked.installed:
+            return now.get(name, GAP) is not hooked.installed[name]
+        return name in now and name not in hooked.names
+
+    def deleted(self, cls: type, name: str) -> bool:
+        """Whether traced code has deleted such an entry of the class or of one of its bases."""
+        return any(
+            name in _hooked[base].installed and name not in base.__dict__
+            for base in cls.__mro__
+            if base in self._classes
+        )
+
     def undo(self, cls: type, name: str) -> None:
         """Put back what ``cls.name`` was before the traced code assigned to it."""
-        type.__setattr__(cls, name, _hooked[cls].installed[name])
+        installed = _hooked[cls].installed
+        if name in installed:
+            type.__setattr__(cls, name, installed[name])
+        else:
+            type.__delattr__(cls, name)
 
     def remove(self) -> None:
         with _lock:
@@ -285,14 +344,6 @@ class _Gap:
 
 
 GAP = _Gap()
-
-
-def is_written(cls: type, name: str) -> bool:
-    """Whether traced code has assigned to this entry of a hooked class."""
-    hooked, now = _hooked.get(cls), cls.__dict__.get(name, GAP)
-    if hooked is None or now is GAP:
-        return False
-    return hooked.installed[name] is not now if name in hooked.installed else name not in hooked.names
 
 
 def added_entries(cls: type) -> dict[str, Any]:

@@ -21,10 +21,12 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
+from freshjit.state.hooks import class_entry
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import ecosystem, modules
+from freshjit.state.views import ecosystem
 from freshjit.state.views.arrays import NumpyView
+from freshjit.state.views.modules import Namespace, real_library_value
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
@@ -132,9 +134,9 @@ class Builder:
             return Reference(entry.path)
         if isinstance(value, _compat.Tracer):
             return self._output(value, label, where)
-        original = modules.library_original(value)
-        if original is not None:
-            return Constant(original)
+        real = real_library_value(capture, value)
+        if real is not None:
+            return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
             return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])
@@ -230,7 +232,10 @@ class Builder:
         elif kind is types.SimpleNamespace:
             make.kind = "namespace"
             make.parts = [(n, self.build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
-        elif kind.__reduce_ex__ is object.__reduce_ex__ and kind.__reduce__ is object.__reduce__:
+        elif (
+            class_entry(kind, "__reduce_ex__") is object.__reduce_ex__
+            and kind.__reduce__ is object.__reduce__
+        ):
             self._fill_object(make, value, label, where)
         else:
             self._fill_reduced(make, value, label, where)
@@ -306,10 +311,9 @@ class Builder:
             make.parts.append(("update", made))
 
     def _fill_function(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
-        capture = self._capture
         make.kind = "function"
-        namespace = capture.namespaces.get(id(value.__globals__))
-        real_globals = value.__globals__ if namespace is None else namespace.real
+        namespace: Any = value.__globals__
+        real_globals = namespace.real if isinstance(namespace, Namespace) else namespace
         make.cls = (value.__code__, real_globals, value.__name__)
         cells = value.__closure__ or ()
         make.parts = [

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.values import is_plain
+from freshjit.state.views import made
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
@@ -71,8 +72,6 @@ class Changes:
         """Make the changes, with ``values`` in the holes."""
         for change, new in zip(self.changes, self.filled(capture, values), strict=True):
             change.thing.apply({change.key: new})
-            if isinstance(new, _compat.Tracer):
-                capture.keep(new)
 
     def filled(self, capture: Capture, values: list[Any]) -> list[Any]:
         """The new contents of each location, with ``values`` in the holes."""
@@ -121,9 +120,12 @@ def run_apart(
     Returns the result, the changes, and the traced values among the new contents that belong to the
     transform (each a hole in the changes).
     """
+    made.watch(capture, function)
     before = {id(thing): thing.snapshot() for thing in capture.mutables}
+    assert capture.recorder is not None
     try:
-        result = function(*args, **kwargs)
+        with capture.recorder.inside():
+            result = function(*args, **kwargs)
     except BaseException:
         _take_back(capture, before)
         raise
@@ -132,8 +134,7 @@ def run_apart(
     traced: list[Any] = []
 
     def take_out(value: Any) -> Any:
-        recorder = capture.recorder
-        if type(value) is _Hole or (recorder is not None and recorder.owns(value)):
+        if type(value) is _Hole or (capture.recorder is not None and capture.recorder.owns(value)):
             return value
         if id(value) not in found:
             found[id(value)] = len(traced)
@@ -147,6 +148,7 @@ def run_apart(
 
 
 def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
+    made.forget(capture, before)
     changes: list[Change] = []
     for thing in list(capture.mutables):
         snapshot = before[id(thing)] if id(thing) in before else thing.start()
@@ -175,8 +177,7 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
         return tuple.__new__(kind, items)
     if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
         return value
-    memo[id(value)] = value
-    capture.keep(value)
+    memo[id(value)] = value  # which also keeps it alive while ids count
     if isinstance(value, list):
         list.__setitem__(value, slice(None), [_map_traced(capture, v, change, memo) for v in value])
     elif isinstance(value, dict):
@@ -196,4 +197,10 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
     if isinstance(namespace, dict) and not isinstance(value, types.FunctionType):
         for name, item in list(namespace.items()):
             namespace[name] = _map_traced(capture, item, change, memo)
+    with capture.paused():
+        slots = made.slot_values(value)
+    for name, item in slots.items():
+        new = _map_traced(capture, item, change, memo)
+        if new is not item:
+            made.put_slot(value, name, new)
     return value

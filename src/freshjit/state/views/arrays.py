@@ -46,7 +46,7 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
         return capture.remember(value, value.copy(), path)
     if capture.plain_numpy:
         capture.guard(path, "content", value.copy())
-        plain = PlainCopy(value.copy(), path)
+        plain = PlainCopy(value, path)
         capture.mutable(plain)
         return capture.remember(value, plain.view, path)
     source = Source(capture, value, path)
@@ -60,13 +60,17 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
 class PlainCopy:
     """A captured NumPy array seen as a plain copy, where a library would not take the stand-in."""
 
-    def __init__(self, view: np.ndarray[Any, Any], path: Path) -> None:
-        self.view, self.path, self.before = view, path, view.copy()
+    used = True  # for all we know
+
+    def __init__(self, original: np.ndarray[Any, Any], path: Path) -> None:
+        self.original, self.path = original, path
+        self.view, self.before = original.copy(), original.copy()
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
         if self.view.tobytes() != self.before.tobytes():
+            _refuse_overlap(capture, self)
             yield Write(self.path, "fill", None, self.view.copy())
 
     def start(self) -> Any:
@@ -108,6 +112,11 @@ class Source:
         if not isinstance(value, _compat.Tracer):
             self._numbers = np.array(value)
             self.before = self._numbers.copy()
+
+    @property
+    def used(self) -> bool:
+        """Whether anybody has asked for the contents, or changed them."""
+        return self._tracer is not None or self._numbers is not None or bool(self._log)
 
     def numbers(self) -> np.ndarray[Any, Any]:
         if self._log:
@@ -165,6 +174,8 @@ class Source:
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
+        if self._log or self.changed():
+            _refuse_overlap(capture, self)
         if self._log:
             for key, value, where in self._log:
                 yield Write(self.path, "fillitem", None, (key, value), where)
@@ -193,6 +204,27 @@ class Source:
 
     def place(self, key: Any) -> Path:
         return self.path
+
+
+def _refuse_overlap(capture: Capture, written: PlainCopy | Source) -> None:
+    """Each captured array is a copy of its own: a write into one would not show in one of the same memory."""
+    for other in capture.mutables:
+        if other is written or not (isinstance(other, (PlainCopy, Source)) and other.used):
+            continue
+        try:
+            shared = np.shares_memory(
+                written.original,
+                other.original,
+                max_work=10_000,  # pyright: ignore[reportArgumentType] - any number of steps
+            )
+        except np.exceptions.TooHardError:
+            shared = True
+        if shared:
+            raise CapturedNumpyWriteError(
+                f"the NumPy array {written.path} is written and shares memory with {other.path}, which is "
+                "read in the same call: the write would not be seen there.\n"
+                "Use one of the two inside, and slice it there."
+            )
 
 
 def _at(where: SourceLine | None) -> str:

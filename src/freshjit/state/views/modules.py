@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import FreshjitError
@@ -256,8 +257,8 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
 
 # -- JAX as traced code sees it ---------------------------------------------------------------------
 
-_library_views: dict[int, tuple[Any, Any]] = {}
-_library_originals: dict[int, tuple[Any, Any]] = {}
+_library_views: dict[int, tuple[Any, Any]] = {}  # by id of the original: (original, view)
+_library_originals: dict[int, tuple[Any, Any]] = {}  # by id of the view: (view, original)
 
 
 def replace_in_captures(original: Any, replacement: Any) -> None:
@@ -266,10 +267,28 @@ def replace_in_captures(original: Any, replacement: Any) -> None:
     _library_originals[id(replacement)] = (replacement, original)
 
 
-def library_original(view: Any) -> Any:
-    """What a library has where traced code found ``view``; None if that is nothing of a library's."""
-    known = _library_originals.get(id(view))
-    return None if known is None else known[1]
+def real_library_value(capture: Capture, value: Any) -> Any:
+    """What a library's function is to code outside, if ``value`` is one; else None."""
+    known = _library_originals.get(id(value))
+    if known is not None:
+        return known[1]
+    for name in ("__import__", "eval", "exec"):  # each capture has its own
+        if capture.builtins[name] is value:
+            return getattr(builtins, name)
+    if isinstance(value, np.ufunc):
+        return value if getattr(np, value.__name__, None) is value else None
+    if not isinstance(value, (types.FunctionType, *_CALLABLES_OF_JAX)):
+        return None
+    home: Any = getattr(value, "__module__", None)
+    if not is_library_module(home):
+        return None
+    found = sys.modules.get(home)
+    for part in str(getattr(value, "__qualname__", value.__name__)).split("."):
+        found = getattr(found, part, None)
+    return value if found is value else None
+
+
+_CALLABLES_OF_JAX = (_compat.JitFunction, jax.custom_jvp, jax.custom_vjp, jnp.ufunc)
 
 
 def library_value(value: Any) -> Any:
@@ -473,6 +492,36 @@ class _Super(super):  # pyright: ignore
         return functools.partial(_default_access[name], instance)
 
 
+def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
+    """``getattr`` in cloned functions. That a class lacks a name is noted here: Python tells nobody else."""
+    try:
+        return getattr(instance, name)
+    except AttributeError:
+        _note_classless(instance, name)
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(instance: Any, name: str, /) -> bool:
+    try:
+        getattr(instance, name)
+    except AttributeError:
+        _note_classless(instance, name)
+        return False
+    return True
+
+
+def _note_classless(instance: Any, name: str) -> None:
+    from freshjit.state.views import objects
+
+    capture = thread.capture
+    if capture is None or not isinstance(instance, type) or not hooks.can_hook(instance):
+        return
+    if not capture.hooks.deleted(instance, name):
+        capture.guard(objects.class_path(capture, instance, None), "classless", name)
+
+
 _sys_modules = Path.constant(sys.modules, "sys.modules")
 
 
@@ -502,6 +551,8 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _replaced_builtins: dict[str, Any] = {
+    "getattr": _getattr,
+    "hasattr": _hasattr,
     "object": _ObjectType(),
     "pow": pow_of_three,
     "sum": add_up,

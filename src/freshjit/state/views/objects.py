@@ -236,10 +236,8 @@ def roll_back(capture: Capture) -> None:
             if real.get(name, _MISSING) is not before.get(name, _MISSING):
                 _undo_bypass(state, name)
     for cls in capture.hooks.classes():
-        for name in capture.hooks.changes(cls):
+        for name in [*capture.hooks.changes(cls), *hooks.added_entries(cls)]:
             capture.hooks.undo(cls, name)
-        for name in list(hooks.added_entries(cls)):
-            type.__delattr__(cls, name)
 
 
 # -- views ------------------------------------------------------------------------------------------
@@ -385,7 +383,8 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         return read_class_entry(capture, _owner(cls, name), name, raw, state.view, cls)
     if state.real is not None and name not in state.deleted and name not in state.real:
         capture.guard(state.path, "absent", name)
-    capture.guard(state.path.to("type"), "classless", name)
+    if not capture.hooks.deleted(cls, name):
+        capture.guard(state.path.to("type"), "classless", name)
     raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
 
 
@@ -497,8 +496,8 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
-    if hooks.is_written(owner, name):
-        return hooks.bind(raw, instance, cls)  # made by the run itself: nothing was read
+    if capture.hooks.assigned(owner, name):  # by this run: there is no such entry outside yet
+        return hooks.bind(raw, instance, cls)
     implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
     if isinstance(instance, type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
@@ -578,6 +577,9 @@ def write_class_entry(capture: Capture, owner: type, name: str, raw: Any, instan
     """``instance.name = value`` where the class entry is a property, a slot or another data descriptor."""
     cls = type(instance)
     state = capture.objects.get(id(instance))
+    if capture.hooks.assigned(owner, name):
+        type(raw).__set__(raw, instance, value)
+        return
     if isinstance(raw, types.MemberDescriptorType):
         if state is None:
             raw.__set__(instance, value)
@@ -682,18 +684,71 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
 # -- writes to classes ------------------------------------------------------------------------------
 
 
-def class_writes(capture: Capture) -> list[Write]:
-    """Assignments to class attributes, found by comparing the classes with what was hooked."""
-    from freshjit.state.capture import Write
+class ClassState:
+    """What traced code has assigned to one class, found by comparing the class with what was hooked.
 
-    found: list[Write] = []
-    for cls in capture.hooks.classes():
-        changed = capture.hooks.changes(cls)
-        changed.update(hooks.added_entries(cls))
-        if not changed:
-            continue
-        path = class_path(capture, cls, None)
-        for name, value in changed.items():
-            action = "delclass" if value is GAP else "setclass"
-            found.append(Write(path, action, name, value))
-    return found
+    A snapshot holds the changed entries; any other is read from the class, as traced code would.
+    """
+
+    def __init__(self, capture: Capture, cls: type) -> None:
+        self.capture, self.cls = capture, cls
+
+    def _now(self) -> dict[str, Any]:
+        return {**self.capture.hooks.changes(self.cls), **hooks.added_entries(self.cls)}
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        for name, value in self._now().items():
+            path = class_path(capture, self.cls, None)
+            if value is GAP:
+                yield Write(path, "delclass", name, None)
+            else:
+                yield Write(path, "setclass", name, value)
+
+    def start(self) -> dict[str, Any]:
+        return _ClassContents(self.cls)
+
+    def snapshot(self) -> dict[str, Any]:
+        contents = _ClassContents(self.cls)
+        contents.update(self._now())
+        return contents
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        for name in self._now():
+            if name not in snapshot:
+                self.capture.hooks.undo(self.cls, name)
+        self.apply(snapshot)
+
+    def changes(self, snapshot: dict[str, Any]) -> dict[Any, Any]:
+        now = self._now()
+        changed = {n: v for n, v in now.items() if n not in snapshot or snapshot[n] is not v}
+        changed.update({n: GAP for n in snapshot if n not in now})
+        return changed
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for name, value in changes.items():
+            if value is not GAP:
+                type.__setattr__(self.cls, name, value)
+            elif name in self.cls.__dict__:
+                type.__delattr__(self.cls, name)
+
+    def content(self, key: Any) -> Any:
+        return self.snapshot()[key]
+
+    def place(self, key: Any) -> Path:
+        return class_path(self.capture, self.cls, None).to("attr", key, f"{self.cls.__qualname__}.{key}")
+
+
+class _ClassContents(dict[str, Any]):
+    """Changed entries of a class; an unchanged one is looked up when it is asked for."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def __missing__(self, name: str) -> Any:
+        try:
+            return getattr(self.cls, name)
+        except AttributeError:
+            raise KeyError(name) from None

@@ -1,0 +1,291 @@
+"""Things that traced code has made itself, watched while a transform runs a function that can reach them.
+
+A list that the jitted function made, or one of its own variables, is no state of the user's: there is
+nothing to read, guard or commit. But if the body of ``jax.lax.scan`` appends to it or assigns it, the
+value has to come out of the transform like any other. So before a function runs apart, what it can reach
+and nobody knows yet is registered as mutable, with no writes of its own.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+from freshjit import _compat
+from freshjit.state.hooks import GAP, can_hook, original_entries
+from freshjit.state.path import Path
+from freshjit.state.values import is_plain
+from freshjit.state.views.containers import MappingCopy, SequenceCopy
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Mutable, Write
+
+__all__ = ["Made", "forget", "put_slot", "slot_values", "watch"]
+
+
+class Made:
+    """Has no writes: what was made during the run is described by recipes, if it outlives it.
+
+    Only changes of arrays, or to values of a transform, are carried out of it. Whatever else happens to
+    a thing that nobody else has seen (a list of names grows, a counter in Python) happens while tracing,
+    as in JAX.
+    """
+
+    capture: Capture
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        return iter(())
+
+    def snapshot(self) -> Any:
+        raise NotImplementedError
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        raise NotImplementedError
+
+    def all_changes(self, snapshot: Any) -> dict[Any, Any]:
+        now = self.snapshot()
+        changed = {k: v for k, v in now.items() if snapshot.get(k, GAP) is not v}
+        changed.update({k: GAP for k in snapshot if k not in now})
+        return changed
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        found = self.all_changes(snapshot)
+        before = snapshot if isinstance(snapshot, dict) else {}
+        return {k: v for k, v in found.items() if self._carried(before.get(k, GAP), v)}
+
+    def _carried(self, old: Any, new: Any) -> bool:
+        return (_is_arrays(old) and _is_arrays(new)) or _holds_foreign(self.capture, new)
+
+    def restore(self, snapshot: Any) -> None:
+        self.apply({key: snapshot.get(key, GAP) for key in self.changes(snapshot)})
+
+
+class _Sequence(Made, SequenceCopy):
+    """A list or deque: one of another length is carried as a whole."""
+
+    def __init__(self, capture: Capture, value: Any, path: Path) -> None:
+        SequenceCopy.__init__(self, value, path)
+        self.capture = capture
+
+    def start(self) -> Any:
+        return dict(enumerate(self.initial))
+
+    def snapshot(self) -> Any:
+        return dict(enumerate(SequenceCopy.snapshot(self)))
+
+    def all_changes(self, snapshot: Any) -> dict[Any, Any]:
+        return SequenceCopy.changes(self, list(snapshot.values()))
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for key, value in changes.items():
+            if key == "all":
+                SequenceCopy.restore(self, value)
+            else:
+                self.view[key] = value
+
+    def restore(self, snapshot: Any) -> None:
+        if "all" in self.changes(snapshot):
+            self.apply({"all": list(snapshot.values())})
+        else:
+            Made.restore(self, snapshot)
+
+
+class _Mapping(Made, MappingCopy):
+    """A dict, or the attributes of an object."""
+
+    def __init__(self, capture: Capture, value: Any, path: Path, actions: tuple[str, str]) -> None:
+        MappingCopy.__init__(self, value, path, actions)
+        self.capture = capture
+
+    def snapshot(self) -> Any:
+        return MappingCopy.snapshot(self)
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        MappingCopy.apply(self, changes)
+
+
+class _Cell(Made):
+    """One variable of a function that was made during the run."""
+
+    def __init__(self, capture: Capture, cell: types.CellType, label: str) -> None:
+        self.capture, self.cell, self.name = capture, cell, label
+        self.initial = self.snapshot()
+
+    def start(self) -> Any:
+        return self.initial
+
+    def snapshot(self) -> Any:
+        try:
+            return {None: self.cell.cell_contents}
+        except ValueError:
+            return {}
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for value in changes.values():
+            if value is not GAP:
+                self.cell.cell_contents = value
+            elif self.snapshot():
+                del self.cell.cell_contents
+
+    def content(self, key: Any) -> Any:
+        return self.snapshot()[key]
+
+    def place(self, key: Any) -> Path:
+        return Path.constant(None, self.name)
+
+
+class _Slots(Made):
+    """What the slots of an object hold."""
+
+    def __init__(self, capture: Capture, value: Any, path: Path) -> None:
+        self.capture, self.value, self.path = capture, value, path
+        self.initial = self.snapshot()
+
+    def start(self) -> Any:
+        return self.initial
+
+    def snapshot(self) -> Any:
+        return slot_values(self.value)
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        members = _members(type(self.value))
+        for name, value in changes.items():
+            if value is not GAP:
+                members[name].__set__(self.value, value)
+            elif name in self.snapshot():
+                members[name].__delete__(self.value)
+
+    def content(self, key: Any) -> Any:
+        return self.snapshot()[key]
+
+    def place(self, key: Any) -> Path:
+        return self.path.attr(key)
+
+
+def _members(cls: type) -> dict[str, Any]:
+    """The descriptors of the ``__slots__`` of a class and its bases."""
+    return {
+        name: raw
+        for base in cls.__mro__
+        for name, raw in original_entries(base).items()
+        if isinstance(raw, types.MemberDescriptorType)
+    }
+
+
+def slot_values(value: Any) -> dict[str, Any]:
+    """What an object has in its ``__slots__``."""
+    found: dict[str, Any] = {}
+    for name, member in _members(type(value)).items():
+        try:
+            found[name] = member.__get__(value)
+        except AttributeError:
+            continue
+    return found
+
+
+def put_slot(value: Any, name: str, new: Any) -> None:
+    _members(type(value))[name].__set__(value, new)
+
+
+def _is_arrays(value: Any) -> bool:
+    if value is GAP or is_plain(value):
+        return False
+    leaves = jax.tree_util.tree_leaves(value)
+    return bool(leaves) and all(isinstance(leaf, (jax.Array, _compat.Tracer)) for leaf in leaves)
+
+
+def _holds_foreign(capture: Capture, value: Any) -> bool:
+    """Whether values of a transform can be found in there, which mean nothing outside of it."""
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        value = todo.pop()
+        if isinstance(value, _compat.Tracer):
+            if capture.recorder is None or not capture.recorder.owns(value):
+                return True
+        elif value is not GAP and not is_plain(value) and id(value) not in seen:
+            seen.add(id(value))
+            if capture.original_of(value) is None:
+                todo += [part for part, _ in _inside(capture, value, "")]
+    return False
+
+
+def watch(capture: Capture, function: Any) -> None:
+    """Register what ``function`` can reach and was made during this run."""
+    todo: list[tuple[Any, str]] = [(function, getattr(function, "__name__", "a function"))]
+    for thing in capture.mutables:
+        todo += [(value, str(thing.place(key))) for key, value in thing.changes(thing.start()).items()]
+    seen: set[int] = set()
+    while todo:
+        value, label = todo.pop()
+        if id(value) in seen or is_plain(value) or isinstance(value, _compat.Tracer) or value is GAP:
+            continue
+        seen.add(id(value))
+        if capture.original_of(value) is not None or id(value) in capture.objects:
+            continue  # captured: what changed in it is among the changes above
+        if id(value) not in capture.made:
+            things = list(_watched(capture, value, label))
+            capture.made[id(value)] = value, things
+            for thing in things:
+                capture.mutable(thing)
+        todo += _inside(capture, value, label)
+
+
+def forget(capture: Capture, before: dict[int, Any]) -> None:
+    """Let go of what became known since: it was made inside, for a transform inside, and ends here."""
+    for number, (_, things) in list(capture.made.items()):
+        if any(id(thing) not in before for thing in things) or not things:
+            del capture.made[number]
+    capture.mutables[:] = [t for t in capture.mutables if id(t) in before or not isinstance(t, Made)]
+
+
+def _watched(capture: Capture, value: Any, label: str) -> Iterator[Mutable]:
+    path, kind = Path.constant(value, label), type(value)
+    if kind in (list, collections.deque):
+        yield _Sequence(capture, value, path)
+    elif isinstance(value, dict):
+        yield _Mapping(capture, value, path, ("setitem", "delitem"))
+    elif kind is types.CellType:
+        yield _Cell(capture, value, label)
+    elif can_hook(kind) and not isinstance(value, (type, tuple)):
+        with capture.paused():
+            namespace = getattr(value, "__dict__", None)
+        if type(namespace) is dict:
+            yield _Mapping(capture, namespace, path, ("setattr", "delattr"))
+        if _members(kind):
+            yield _Slots(capture, value, path)
+
+
+def _inside(capture: Capture, value: Any, label: str) -> list[tuple[Any, str]]:
+    """What can be reached from a value directly, with a name for each."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        found: list[tuple[Any, str]] = [(cell, name) for name, cell in cells]
+        found += [(v, f"a default of {label}") for v in value.__defaults__ or ()]
+        wrapped = getattr(value, "__wrapped__", None)
+        return [*found, (wrapped, label)]
+    if kind is types.MethodType:
+        return [(value.__func__, label), (value.__self__, label)]
+    if kind is functools.partial:
+        return [(value.func, label), *((v, label) for v in (*value.args, *value.keywords.values()))]
+    if kind is types.CellType:
+        try:
+            return [(value.cell_contents, label)]
+        except ValueError:
+            return []
+    if isinstance(value, dict):
+        return [(v, f"{label}[{k!r}]") for k, v in dict.items(value)]
+    if isinstance(value, (list, tuple, collections.deque)):
+        return [(v, f"{label}[{i}]") for i, v in enumerate(value)]
+    return [
+        (v, f"{label}.{name}")
+        for thing in _watched(capture, value, label)
+        if isinstance(thing, (_Mapping, _Slots))
+        for name, v in thing.snapshot().items()
+    ]

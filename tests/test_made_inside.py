@@ -1,0 +1,146 @@
+"""What a jitted function makes itself (variables, lists, objects) comes through transforms, as state does."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from freshjit import jit
+
+pytestmark = pytest.mark.leaks
+
+X = jnp.array([1.0, 2.0])
+
+
+def test_a_local_list_that_a_loss_function_appends_to_holds_usable_values():
+    @jit
+    def step(x):
+        seen = []
+
+        def loss(w):
+            seen.append(2 * w)
+            return jnp.sum(w * w)
+
+        slope = jax.grad(loss)(x)
+        return slope + seen[0], seen
+
+    value, seen = step(X)
+    assert value.tolist() == [4.0, 8.0]
+    assert [v.tolist() for v in seen] == [[2.0, 4.0]]
+
+
+def test_a_variable_of_the_function_is_carried_through_scan():
+    @jit
+    def run(xs):
+        total, best = jnp.float32(0.0), {"x": jnp.float32(-1.0)}
+
+        def body(carry, x):
+            nonlocal total
+            total = total + x
+            best["x"] = jnp.maximum(best["x"], x)
+            return carry, total
+
+        rows = jax.lax.scan(body, 0.0, xs)[1]
+        return total, rows, best
+
+    total, rows, best = run(X)
+    assert (float(total), rows.tolist(), float(best["x"])) == (3.0, [1.0, 3.0], 2.0)
+
+
+class Plain:
+    def __init__(self, w):
+        self.w = w
+
+    def bump(self, v):
+        self.w = self.w + v
+
+
+class Slots:
+    __slots__ = ("w",)
+    __init__, bump = Plain.__init__, Plain.bump
+
+
+def test_an_object_made_inside_is_changed_inside_cond():
+    for kind in (Plain, Slots):
+
+        @jit
+        def choose(x, kind=kind):
+            box = kind(x)
+
+            def yes(v):
+                box.bump(v)
+                return v
+
+            jax.lax.cond(x[0] > 0, yes, lambda v: v, x)
+            return box.w, box
+
+        assert choose(X)[0].tolist() == [2.0, 4.0] == choose(X)[1].w.tolist()
+        assert choose(-X)[0].tolist() == [-1.0, -2.0]
+
+
+def test_a_new_list_in_state_is_changed_inside_nested_loops():
+    model = Plain([jnp.zeros(2)])
+
+    @jit
+    def run(x):
+        model.w = [x, model.w[0]]
+
+        def outer(i, c):
+            def inner(c, t):
+                local = [c]
+                jax.grad(lambda u: (local.append(u), jnp.sum(u))[1])(c)
+                model.w[0] = model.w[0] + t
+                return c + local[1], t
+
+            return jax.lax.scan(inner, c, jnp.stack([c, c]))[0]
+
+        return jax.lax.fori_loop(0, 2, outer, x)
+
+    def plain(x):
+        model.w = [x, model.w[0]]
+        for _ in range(2):
+            for t in [x, x]:
+                model.w[0] = model.w[0] + t
+                x = x + x
+        return x
+
+    expected = plain(X), [w.tolist() for w in model.w]
+    model.w = [jnp.zeros(2)]
+    result = run(X), [w.tolist() for w in model.w]
+    assert result[0].tolist() == expected[0].tolist()
+    assert result[1] == expected[1]
+
+
+def test_deques_sets_and_functions_attributes_made_inside_come_through_checkpoint():
+    @jit
+    def run(x):
+        window, names = collections.deque([x], maxlen=2), set()
+
+        def helper(v):
+            window.append(v)
+            names.add("seen")
+            return v * 2
+
+        result = jax.checkpoint(lambda v: helper(v))(x)
+        return result + sum(window), sorted(names)
+
+    value, names = run(X)
+    assert (value.tolist(), names) == ([4.0, 8.0], ["seen"])
+
+
+def test_an_error_inside_a_transform_takes_back_what_was_done_to_local_things():
+    @jit
+    def run(x):
+        seen = []
+
+        def loss(w):
+            seen.append(w)
+            raise KeyError("no")
+
+        try:
+            jax.grad(loss)(x)
+        except KeyError:
+            return len(seen), x
+
+    assert run(X)[0] == 0
