@@ -195,6 +195,7 @@ class Capture:
         self.views: dict[int, Entry] = {}  # by id of the view
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
         self.mutables: list[Mutable] = []
+        self.born: dict[int, Mutable] = {}  # those made during the run, by id of the thing
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks()
@@ -498,6 +499,7 @@ class Capture:
             for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces):
                 thing.clear()
             self.cells.clear()
+            self.born.clear()
             self._keep.clear()
 
     @contextmanager

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.values import is_plain
+from freshjit.state.views import born
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
@@ -87,6 +88,8 @@ def run_apart(
     transform (each a hole in the changes).
     """
     before = {id(thing): thing.snapshot() for thing in capture.mutables}
+    born.register(capture, function, [*before.values()])
+    before |= {id(thing): thing.snapshot() for thing in capture.mutables[len(before) :]}
     try:
         result = function(*args, **kwargs)
     except BaseException:
@@ -161,4 +164,10 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
     if isinstance(namespace, dict) and not isinstance(value, types.FunctionType):
         for name, item in list(namespace.items()):
             namespace[name] = _map_traced(capture, item, change, memo)
+    with capture.paused():
+        slots = born.slot_values(value)
+    for name, item in slots.items():
+        new = _map_traced(capture, item, change, memo)
+        if new is not item:
+            born.put_slot(value, name, new)
     return value

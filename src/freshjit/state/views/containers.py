@@ -227,9 +227,9 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
     capture.guard(path, "keys", keys)
     base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
     store: Any = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
-    # JAX's pytrees put a dict together again with its keys sorted (a training step does, the first time). Items
-    # are looked at in that order, so that the inputs come in the same order before and after, and what has been
-    # compiled for the one serves the other.
+    # JAX's pytrees put a dict together again with its keys sorted (a training step does, the first time).
+    # Items are looked at in that order, so that the inputs come in the same order before and after, and what
+    # has been compiled for the one serves the other.
     pairs = list(_pairs(value))
     views: list[Any] = [None] * len(pairs)
     for i in _pytree_order(keys):
