@@ -59,6 +59,8 @@ class Store:
             guard = program.why_not(function, args, kwargs)
             failed.append(guard)
             if guard is not None and guard.kind not in _WHAT_IT_IS:
+                if guard.kind == "value" and type(guard.value) in (int, float):
+                    found.add(guard.path.trail)
                 # Whatever failed first: what changes together is learnt together.
                 found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
         self.changing |= found - self.rigid
