@@ -19,13 +19,14 @@ PYTEST := $(BIN)/python -m pytest
 LINTED := src tests benchmarks noxfile.py $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint pytest bench docs clean
+.PHONY: help demo test lint pytest bench examples docs clean
 
 help:
 	@echo "make demo    see three questions answered by jax.jit and by freshjit"
 	@echo "make test    ruff, pyright, pytest, doctests, and the tracer-leak job"
 	@echo "make lint    ruff and pyright only"
 	@echo "make pytest  pytest, doctests and the tracer-leak job only"
+	@echo "make examples  three training programs, as plain classes and by hand (about a minute)"
 	@echo "make bench   the benchmarks (some minutes)"
 	@echo "make docs    the documentation, into site/"
 	@echo "make clean   remove $(VENV) and everything generated"
@@ -47,6 +48,11 @@ pytest: $(VENV)/.stamp-test
 
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+examples: $(VENV)/.stamp-examples
+	$(BIN)/python examples/digits_mlp.py
+	$(BIN)/python examples/digits_gru.py
+	$(BIN)/python examples/cart_pole_agent.py
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict
@@ -78,6 +84,11 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-venv pyproject.toml
 $(VENV)/.stamp-bench: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing freshjit and the benchmarks' contenders into $(VENV)"
 	@$(PIP_INSTALL) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.stamp-examples: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing freshjit and what the examples need into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[examples]'
 	@touch $@
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp-venv pyproject.toml

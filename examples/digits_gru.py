@@ -3,11 +3,13 @@
     python examples/digits_gru.py
     python examples/digits_gru.py --steps 300 --seed 1
 
-The hidden state is an attribute. The body of `jax.lax.scan` reads `self.h` and assigns to it; the scan itself has
-nothing to carry. It runs under `jax.value_and_grad` in the training step. Afterwards the same object reads images one
-row at a time: `self.h` is kept between calls, and the table shows how the guess improves with every row.
+The hidden state is an attribute. The body of `jax.lax.scan` reads `self.h` and assigns to it; the scan
+itself has nothing to carry. It runs under `jax.value_and_grad` in the training step. Afterwards the same
+object reads images one row at a time: `self.h` is kept between calls, and the table shows how the guess
+improves with every row.
 
-Below the class is the functional version, which carries the hidden state through the scan by hand.
+Below the class is the functional version, which carries the hidden state through the scan by hand. Both
+reach the same parameters, mostly to the last bit.
 The data are scikit-learn's digits (8 rows of 8 pixels), which come with the package: nothing is downloaded.
 """
 
@@ -161,7 +163,7 @@ def digits():
 
 
 def run(steps=600, seed=0):
-    """Train both; the model, the functional state, losses, the accuracies after each row read, and the race."""
+    """Train both; the model, the functional state, losses, accuracies after each row, and the race."""
     (images, labels), (test_images, test_labels) = digits()
     rng = np.random.default_rng(seed)
     model, state = Reader(seed, steps), init(seed, steps)
@@ -196,7 +198,10 @@ def main(steps, seed):
     model, state, losses, accuracies, race = run(steps, seed)
     race.print(
         "Digits, read row by row by a GRU",
-        *((f"accuracy after row {i}", f"{a:.1%}", f"{b:.1%}") for i, (a, b) in enumerate(accuracies, start=1)),
+        *(
+            (f"accuracy after row {i}", f"{a:.1%}", f"{b:.1%}")
+            for i, (a, b) in enumerate(accuracies, start=1)
+        ),
         ("loss of the last step", *(f"{float(loss):.6f}" for loss in losses[-1])),
         ("rows read since the reset", model.rows_read, 8),
         ("parameters differ by", f"{largest_difference(model.params, state.params):.1e}", "–"),

@@ -8,9 +8,14 @@ Adam, the learning rate and a step counter are attributes. The methods under `@j
 from inside `jax.value_and_grad`; `train()` and `eval()` set a flag. Below it is the same program as `jax.jit`
 wants it: all of this in one `State`, passed in and out of every function.
 
-Both draw the same random numbers. After a few steps their parameters agree to five digits or more; over hundreds of
-steps the rounding of two different compiled programs grows, as it does whenever such a network is trained (a ReLU that
-is just on in one is just off in the other), and the third digit may differ. The accuracies agree.
+Both draw the same random numbers. For a hundred steps and more their parameters agree to five digits; later
+the rounding of two different compiled programs grows, as it does whenever such a network is trained (a ReLU
+that is just on in one is just off in the other), and the third digit may differ. The accuracies agree.
+
+The step of the plain class is compiled again when the counter has moved and becomes an input, and when the
+learning rate has. After that, neither costs a compilation. One more, tiny program sends Python numbers to
+the device.
+
 The data are scikit-learn's (8 × 8 pixels), which come with the package: nothing is downloaded.
 """
 
