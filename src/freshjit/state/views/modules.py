@@ -259,6 +259,11 @@ def replace_in_captures(original: Any, replacement: Any) -> None:
     _library_views[id(original)] = (original, replacement)
 
 
+def is_replaced(value: Any) -> bool:
+    """Whether traced code finds something else in its place."""
+    return id(value) in _library_views
+
+
 def library_value(value: Any) -> Any:
     """What traced code sees of something found in a library: mostly the thing itself."""
     known = _library_views.get(id(value))

@@ -34,7 +34,8 @@ Function = Callable[..., Any]
 
 
 def _named(function: Function, like: Any) -> Function:
-    function.__name__ = getattr(like, "__name__", type(like).__name__)
+    name = getattr(like, "__name__", None)
+    function.__name__ = name if isinstance(name, str) else type(like).__name__  # Equinox has odd ones
     function.__wrapped__ = like  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
     return function
 
