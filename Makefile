@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 LINTED := src tests benchmarks noxfile.py $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint pytest fuzz bench docs clean
+.PHONY: help demo test lint pytest fuzz bench examples docs clean
 
 help:
 	@echo "make demo    see three questions answered by jax.jit and by freshjit"
@@ -27,6 +27,7 @@ help:
 	@echo "make lint    ruff and pyright only"
 	@echo "make pytest  pytest, doctests and the tracer-leak job only"
 	@echo "make fuzz    more random programs than make test runs: make fuzz N=1000 (some minutes)"
+	@echo "make examples  three training programs, as plain classes and by hand (about a minute)"
 	@echo "make bench   the benchmarks (some minutes)"
 	@echo "make docs    the documentation, into site/"
 	@echo "make clean   remove $(VENV) and everything generated"
@@ -52,6 +53,11 @@ fuzz: $(VENV)/.stamp-test
 
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+
+examples: $(VENV)/.stamp-examples
+	$(BIN)/python examples/digits_mlp.py
+	$(BIN)/python examples/digits_gru.py
+	$(BIN)/python examples/cart_pole_agent.py
 
 docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict
@@ -83,6 +89,11 @@ $(VENV)/.stamp-test: $(VENV)/.stamp-venv pyproject.toml
 $(VENV)/.stamp-bench: $(VENV)/.stamp-venv pyproject.toml
 	@echo "Installing freshjit and the benchmarks' contenders into $(VENV)"
 	@$(PIP_INSTALL) --editable '.[bench]'
+	@touch $@
+
+$(VENV)/.stamp-examples: $(VENV)/.stamp-venv pyproject.toml
+	@echo "Installing freshjit and what the examples need into $(VENV)"
+	@$(PIP_INSTALL) --editable '.[examples]'
 	@touch $@
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp-venv pyproject.toml

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -13,6 +13,7 @@ from freshjit.programs.same import same_computation
 from freshjit.state.arguments import Argument
 from freshjit.state.capture import Record, Slot
 from freshjit.state.guards import Guard
+from freshjit.state.path import Path
 from freshjit.state.recipes import Constant
 from freshjit.state.values import same_value
 
@@ -118,10 +119,16 @@ class Program:
         return tuple(_compat.eval_jaxpr(self.record.jaxpr, *values, *leaves))
 
     def changed_numbers(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Guard]:
-        """The guards on Python numbers that have another value of the same type now."""
+        """The guards on Python numbers that have another value of the same type now.
+
+        Numbers that are read by calling a memoised function are left out: this program is not the one that
+        fits, and nobody would have made that call.
+        """
         changed: list[Guard] = []
         for guard in self.guards:
             if guard.kind != "value" or type(guard.value) not in (int, float, complex):
+                continue
+            if any(step == "callwith" or (step == "call" and key) for step, key in _steps(guard.path)):
                 continue
             try:
                 now = read(guard.path, function, args, kwargs)
@@ -138,3 +145,11 @@ class Program:
             self._checker = generate(dry, self.arguments, lambda *_: ())
         result = self._checker.run(function, args, kwargs)
         return result.guard if type(result) is Miss else None
+
+
+def _steps(path: Path) -> Iterator[tuple[str, Any]]:
+    """The steps of a path and their keys, last one first."""
+    place: Path | None = path
+    while place is not None:
+        yield place.step, place.key
+        place = place.parent

@@ -58,8 +58,10 @@ class Store:
         for program in self.programs:
             guard = program.why_not(function, args, kwargs)
             failed.append(guard)
-            if guard is not None and guard.kind == "value" and type(guard.value) in (int, float, complex):
-                # The rest of this program's numbers too: what changes together is learnt together.
+            if guard is not None and guard.kind not in _WHAT_IT_IS:
+                if guard.kind == "value" and type(guard.value) in (int, float, complex):
+                    found.add(guard.path.trail)
+                # Whatever failed first: what changes together is learnt together.
                 found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
         self.changing |= found - self.rigid
         self._warn_about_storm([guard for guard in failed if guard is not None])
@@ -162,6 +164,9 @@ class Store:
 
 
 _MISS = Miss(None)
+
+# Guards that fail for another kind of thing, whose numbers are not the same ones at another time.
+_WHAT_IT_IS = ("type", "code")
 
 
 _lock = threading.RLock()

@@ -180,7 +180,8 @@ class Builder:
             return Constant(value)
         if isinstance(value, np.ndarray) and kind is np.ndarray:
             return Copy(value.copy())
-        if kind in (tuple, frozenset) or (isinstance(value, tuple) and not hasattr(value, "__dict__")):
+        # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.
+        if kind in (tuple, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
             parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
             if all(isinstance(part, Constant) for _, part in parts):
                 return Constant(value)

@@ -100,7 +100,8 @@ class Apart:
 
 def named(function: Callable[..., Any], like: Any) -> Callable[..., Any]:
     """``function`` under the name of the user's own, which JAX's errors then give."""
-    function.__name__ = getattr(like, "__name__", type(like).__name__)
+    name = getattr(like, "__name__", None)
+    function.__name__ = name if isinstance(name, str) else type(like).__name__  # Equinox has odd ones
     function.__wrapped__ = like  # pyright: ignore[reportFunctionMemberAccess]
     return function
 

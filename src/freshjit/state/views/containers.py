@@ -259,8 +259,22 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
     capture.guard(path, "keys", keys)
     base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
     store: Any = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
-    for i, (key, item) in enumerate(list(_pairs(value))):
-        store(view, _view_key(capture, key, path, i), capture.view(item, element(path, value, key)))
+    # JAX's pytrees put a dict together again with its keys sorted (a training step does, the first time).
+    # Items are looked at in that order, so that the inputs come in the same order before and after, and what
+    # has been compiled for the one serves the other.
+    pairs = list(_pairs(value))
+    views: list[Any] = [None] * len(pairs)
+    for i in _pytree_order(keys):
+        key, item = pairs[i]
+        views[i] = capture.view(item, element(path, value, key))
+    for i, key in enumerate(keys):
+        store(view, _view_key(capture, key, path, i), views[i])
+
+
+def _pytree_order(keys: tuple[Any, ...]) -> list[int]:
+    """The positions of the keys, sorted by key if that calls no code of the user's."""
+    positions = list(range(len(keys)))
+    return sorted(positions, key=keys.__getitem__) if {*map(type, keys)} in ({str}, {int}) else positions
 
 
 def _view_key(capture: Capture, key: Any, path: Path, index: int) -> Any:

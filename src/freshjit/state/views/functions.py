@@ -129,7 +129,7 @@ class FunctionDict:
 
 def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
     if is_library_function(function):
-        if function.__closure__ is None:
+        if function.__closure__ is None or modules.is_replaced(function):
             capture.guard(path, "is", function)
             view = modules.library_value(function)
             return capture.remember(function, view, path)

@@ -291,6 +291,11 @@ def real_library_value(capture: Capture, value: Any) -> Any:
 _CALLABLES_OF_JAX = (_compat.JitFunction, jax.custom_jvp, jax.custom_vjp, jnp.ufunc)
 
 
+def is_replaced(value: Any) -> bool:
+    """Whether traced code finds something else in its place."""
+    return id(value) in _library_views
+
+
 def library_value(value: Any) -> Any:
     """What traced code sees of something found in a library: mostly the thing itself."""
     known = _library_views.get(id(value))
