@@ -1,4 +1,4 @@
-"""JAX's transforms carry state however traced code came by them: name, attribute, default, partial."""
+"""JAX's transforms carry state however traced code came by them: a name, an attribute, a partial."""
 
 import functools
 

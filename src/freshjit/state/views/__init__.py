@@ -7,11 +7,13 @@ is and guarded by identity.
 from __future__ import annotations
 
 import array
+import ast
 import collections
 import contextvars
 import copy
 import enum
 import functools
+import itertools
 import random
 import threading
 import types
@@ -150,10 +152,17 @@ def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
     return value
 
 
+def _copy_of_iterator(value: Any) -> Any:
+    if type(value) is itertools.count:
+        # Python 3.12 and 3.13 warn about copying it, and newer ones cannot; its repr has all there is to it.
+        return itertools.count(*ast.literal_eval(f"({repr(value)[len('count(') : -1]},)"))
+    return copy.copy(value)
+
+
 def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
     if capture.in_installed_package(path):
         # A library's own counter (of frames, of names): it has no bearing on what is computed.
-        return capture.remember(value, copy.copy(value), path)
+        return capture.remember(value, _copy_of_iterator(value), path)
     where = user_line()
     raise UnsupportedStateError(
         f"{path} is a {type(value).__name__}{f' (read at {where})' if where else ''}: it moves when it is "
