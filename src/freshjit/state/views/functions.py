@@ -7,7 +7,6 @@ arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays ap
 
 from __future__ import annotations
 
-import copy
 import dis
 import functools
 import types
@@ -316,7 +315,8 @@ def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
         capture.guard(path, "is", value)
         return capture.remember(value, modules.library_value(value), path)
     capture.guard(path, "type", type(value))
-    view = copy.copy(value)
+    view = object.__new__(type(value))  # copy.copy would leave out an argument of custom_vjp.__new__
+    view.__dict__.update(value.__dict__)
     capture.remember(value, view, path)
     for name in ("fun", "jvp", "fwd", "bwd"):
         function = getattr(value, name, None)
