@@ -56,6 +56,10 @@ _LEFT_ALONE = frozenset(
         "__class_getitem__",
     )
 )
+# What the machinery of enumerations looks at, or calls to find a member.
+_USED_BY_ENUM = frozenset(
+    ("__new__", "__new_member__", "__init__", "__hash__", "__eq__", "__repr__", "__str__", "__format__")
+)
 _FUNCTION_LIKE = (types.FunctionType, classmethod, staticmethod)
 
 
@@ -256,7 +260,9 @@ def _is_wrapped(cls: type, name: str, raw: Any) -> bool:
     if name in _LEFT_ALONE:
         return False
     if isinstance(cls, enum.EnumType):
-        return not name.startswith("_") and isinstance(raw, (*_FUNCTION_LIKE, property))
+        if name.startswith("_"):
+            return isinstance(raw, types.FunctionType) and name not in _USED_BY_ENUM and name.endswith("__")
+        return isinstance(raw, (*_FUNCTION_LIKE, property))
     if name.startswith("__") and name.endswith("__"):
         return isinstance(raw, _FUNCTION_LIKE)
     return True
