@@ -44,11 +44,20 @@ def program(jit):
     global SCALE
     layer = Layer()
     called = jit(lambda x: layer.act(x))
-    rest = jit(lambda x: [layer.act + x, x * layer.act[2], x * len(layer.act), x * bool(layer.act), layer.flags @ x])
+    rest = jit(
+        lambda x: [layer.act + x, x * layer.act[2], x * len(layer.act), x * bool(layer.act), layer.flags @ x]
+    )
     x = jnp.array([1.0, -1.0])
     seen = []
     for SCALE in (1.0, 3.0):
         for layer.act, layer.flags in ((Act.RELU, Flags.A), (Act.TANH, Flags.A | Flags.B)):
             seen.append([called(x).tolist(), [v.tolist() for v in rest(x)]])
-            seen.append([str(layer.act), Act("relu") is Act.RELU, repr(layer.flags), hash(layer.act) == hash(Act[layer.act.name])])
+            seen.append(
+                [
+                    str(layer.act),
+                    Act("relu") is Act.RELU,
+                    repr(layer.flags),
+                    hash(layer.act) == hash(Act[layer.act.name]),
+                ]
+            )
     return seen
