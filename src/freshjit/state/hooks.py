@@ -144,13 +144,20 @@ def can_hook(cls: type) -> bool:
 
 
 def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
+    is_metaclass = issubclass(cls, type)
+
     def __getattribute__(self: Any, name: str) -> Any:
         capture = thread.capture
         if capture is None:
             return original(self, name)
         known = capture.objects.get(id(self))
         if known is None:
-            return original(self, name)
+            if not is_metaclass:
+                return original(self, name)
+            try:
+                return original(self, name)
+            except AttributeError:
+                return capture.read_missing(self, name)
         if name == "__class__":  # isinstance asks for it, in our own code too
             return object.__getattribute__(self, name)
         return capture.read_attribute(known, name)

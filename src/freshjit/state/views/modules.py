@@ -449,7 +449,7 @@ class _Super(super):  # pyright: ignore
 
 
 def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
-    """``getattr`` in cloned functions. That a class or function lacks a name is noted: Python tells nobody."""
+    """``getattr`` in cloned functions. That a class or function lacks a name is noted here."""
     try:
         return getattr(instance, name)
     except AttributeError:
@@ -478,8 +478,8 @@ def _note_missing(instance: Any, name: str) -> None:
         entry = capture.original_of(instance)
         if entry is not None and name not in entry.original.__dict__:
             capture.guard(entry.path.to("dict"), "missing", name)
-    elif isinstance(instance, type) and hooks.can_hook(instance) and not capture.hooks.deleted(instance, name):
-        capture.guard(objects.class_path(capture, instance, None), "classless", name)
+    elif isinstance(instance, type):
+        objects.note_classless(capture, instance, name)
 
 
 _sys_modules = Path.constant(sys.modules, "sys.modules")
