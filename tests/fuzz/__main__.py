@@ -57,6 +57,8 @@ def main(examples: int, start: int | None, out: Path, shrink_seconds: float) -> 
                     _write(out, failure.kind, program, failure)
                 progress.update(task, kinds=f"{len(found)} kinds of failures")
             clean()
+            if not console.is_terminal:  # in a log, a bar shows nothing before its end
+                console.print(f"{ran} programs, {found.total()} failed", highlight=False)
     minutes = (time.monotonic() - begin) / 60
     console.print(
         f"{ran} programs in {minutes:.1f} min, seed {start}; {found.total()} failed, in {len(found)} kinds."

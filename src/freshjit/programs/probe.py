@@ -237,9 +237,7 @@ def generate(
         writer.read(path)
     for number in numbers:
         writer.number(number)
-    writer.line(
-        "except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, StopIteration):"
-    )
+    writer.line(f"except ({', '.join(error.__name__ for error in UNREADABLE)}):")
     writer.line(f"return {shape_miss}", 2)
     outputs = f"jitted({', '.join([slots, *traced])})"
     _write_results(writer, record, outputs)
@@ -247,6 +245,10 @@ def generate(
     code = compile(source, "<freshjit program>", "exec")
     exec(code, writer.names)
     return Probe(cast(Callable[..., Any], writer.names["run"]), source)
+
+
+# What reading a path raises if the thing is no longer there, or no longer what it was.
+UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, StopIteration)
 
 
 def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from freshjit import _compat
-from freshjit.programs.probe import Miss, Probe, generate, read
+from freshjit.programs.probe import UNREADABLE, Miss, Probe, generate, read
 from freshjit.programs.same import same_computation
 from freshjit.state.arguments import Argument
 from freshjit.state.capture import Record, Slot
@@ -132,7 +132,7 @@ class Program:
                 continue
             try:
                 now = read(guard.path, function, args, kwargs)
-            except (AttributeError, LookupError, TypeError, ValueError):
+            except UNREADABLE:
                 continue
             if type(now) is type(guard.value) and not same_value(now, guard.value):
                 changed.append(guard)

@@ -383,6 +383,9 @@ class Capture:
     def read_attribute(self, known: objects.ObjectState, name: str) -> Any:
         return objects.read(self, known, name)
 
+    def read_missing(self, cls: type, name: str) -> Any:
+        return objects.read_missing(self, cls, name)
+
     def write_attribute(self, known: objects.ObjectState, name: str, value: Any) -> None:
         objects.write(self, known, name, value)
 

@@ -56,6 +56,10 @@ _LEFT_ALONE = frozenset(
         "__class_getitem__",
     )
 )
+# What the machinery of enumerations looks at, or calls to find a member.
+_USED_BY_ENUM = frozenset(
+    ("__new__", "__new_member__", "__init__", "__hash__", "__eq__", "__repr__", "__str__", "__format__")
+)
 _FUNCTION_LIKE = (types.FunctionType, classmethod, staticmethod)
 
 
@@ -140,13 +144,20 @@ def can_hook(cls: type) -> bool:
 
 
 def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
+    is_metaclass = issubclass(cls, type)
+
     def __getattribute__(self: Any, name: str) -> Any:
         capture = thread.capture
         if capture is None:
             return original(self, name)
         known = capture.objects.get(id(self))
         if known is None:
-            return original(self, name)
+            if not is_metaclass:
+                return original(self, name)
+            try:
+                return original(self, name)
+            except AttributeError:
+                return capture.read_missing(self, name)
         if name == "__class__":  # isinstance asks for it, in our own code too
             return object.__getattribute__(self, name)
         return capture.read_attribute(known, name)
@@ -256,7 +267,9 @@ def _is_wrapped(cls: type, name: str, raw: Any) -> bool:
     if name in _LEFT_ALONE:
         return False
     if isinstance(cls, enum.EnumType):
-        return not name.startswith("_") and isinstance(raw, (*_FUNCTION_LIKE, property))
+        if name.startswith("_"):
+            return isinstance(raw, types.FunctionType) and name not in _USED_BY_ENUM and name.endswith("__")
+        return isinstance(raw, (*_FUNCTION_LIKE, property))
     if name.startswith("__") and name.endswith("__"):
         return isinstance(raw, _FUNCTION_LIKE)
     return True

@@ -63,6 +63,7 @@ _EXACT: dict[type, View] = {
     collections.Counter: containers.view_dict,
     types.SimpleNamespace: containers.view_namespace,
     types.MappingProxyType: containers.view_mapping_proxy,
+    **dict.fromkeys(containers.DICT_VIEWS, containers.view_dict_view),
     np.ndarray: arrays.view_numpy,
     types.FunctionType: functions.view_function,
     types.MethodType: functions.view_method,

@@ -211,15 +211,7 @@ def _refuse_overlap(capture: Capture, written: PlainCopy | Source) -> None:
     for other in capture.mutables:
         if other is written or not (isinstance(other, (PlainCopy, Source)) and other.used):
             continue
-        try:
-            shared = np.shares_memory(
-                written.original,
-                other.original,
-                max_work=10_000,  # pyright: ignore[reportArgumentType] - any number of steps
-            )
-        except np.exceptions.TooHardError:
-            shared = True
-        if shared:
+        if np.shares_memory(written.original, other.original):
             raise CapturedNumpyWriteError(
                 f"the NumPy array {written.path} is written and shares memory with {other.path}, which is "
                 "read in the same call: the write would not be seen there.\n"

@@ -378,6 +378,16 @@ def view_mapping_proxy(capture: Capture, value: types.MappingProxyType[Any, Any]
     return capture.remember(value, view, path)
 
 
+DICT_VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
+
+
+def view_dict_view(capture: Capture, value: Any, path: Path) -> Any:
+    """What ``d.keys()``, ``d.values()`` or ``d.items()`` gave outside: it shows the dict as it is now."""
+    capture.guard(path, "type", type(value))
+    mapping = capture.view(value.mapping, path.attr("mapping"))
+    return capture.remember(value, getattr(mapping, DICT_VIEWS[type(value)])(), path)
+
+
 def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     """An instance of the user's own subclass of a container: a shadow of the same class."""
     kind: Any = type(value)

@@ -498,11 +498,11 @@ class _Super(super):  # pyright: ignore
 
 
 def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
-    """``getattr`` in cloned functions. That a class lacks a name is noted here: Python tells nobody else."""
+    """``getattr`` in cloned functions. That a class or function lacks a name is noted here."""
     try:
         return getattr(instance, name)
     except AttributeError:
-        _note_classless(instance, name)
+        _note_missing(instance, name)
         if default:
             return default[0]
         raise
@@ -512,19 +512,23 @@ def _hasattr(instance: Any, name: str, /) -> bool:
     try:
         getattr(instance, name)
     except AttributeError:
-        _note_classless(instance, name)
+        _note_missing(instance, name)
         return False
     return True
 
 
-def _note_classless(instance: Any, name: str) -> None:
+def _note_missing(instance: Any, name: str) -> None:
     from freshjit.state.views import objects
 
     capture = thread.capture
-    if capture is None or not isinstance(instance, type) or not hooks.can_hook(instance):
+    if capture is None:
         return
-    if not capture.hooks.deleted(instance, name):
-        capture.guard(objects.class_path(capture, instance, None), "classless", name)
+    if isinstance(instance, types.FunctionType):
+        entry = capture.original_of(instance)
+        if entry is not None and name not in entry.original.__dict__:
+            capture.guard(entry.path.to("dict"), "missing", name)
+    elif isinstance(instance, type):
+        objects.note_classless(capture, instance, name)
 
 
 _sys_modules = Path.constant(sys.modules, "sys.modules")

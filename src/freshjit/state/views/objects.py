@@ -350,9 +350,29 @@ def read(capture: Capture, state: ObjectState, name: str) -> Any:
     except AttributeError:
         fallback = _entry(cls, "__getattr__")
         if not isinstance(fallback, types.FunctionType):
+            if fallback is _MISSING:
+                capture.guard(state.path.to("type"), "classless", "__getattr__")
             raise
         getter = read_class_entry(capture, _owner(cls, "__getattr__"), "__getattr__", fallback, None, cls)
         return getter(state.view, name)
+
+
+def note_classless(capture: Capture, cls: type, name: str) -> None:
+    """Traced code has found that the class (or its bases) has no such entry."""
+    if hooks.can_hook(cls) and not capture.hooks.deleted(cls, name):
+        capture.guard(class_path(capture, cls, None), "classless", name)
+
+
+def read_missing(capture: Capture, cls: type, name: str) -> Any:
+    """``cls.name`` for a class without it, whose metaclass may have a ``__getattr__``."""
+    meta = type(cls)
+    note_classless(capture, cls, name)
+    note_classless(capture, meta, name)
+    fallback = _entry(meta, "__getattr__")
+    if not isinstance(fallback, types.FunctionType):
+        raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+    getter = read_class_entry(capture, _owner(meta, "__getattr__"), "__getattr__", fallback, None, meta)
+    return getter(cls, name)
 
 
 def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
