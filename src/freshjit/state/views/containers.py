@@ -226,10 +226,8 @@ def element(path: Path, container: Any, key: Any) -> Path:
 
 def label_of_key(container: Any, label: str, key: Any) -> str:
     """How an element is written: ``x[0]``, ``x['w']``, of a named tuple ``x.mu``."""
-    fields = getattr(container, "_fields", None)
-    if isinstance(container, tuple) and isinstance(fields, tuple):
-        return f"{label}.{fields[key]}"
-    return f"{label}[{key!r}]"
+    fields = getattr(type(container), "_fields", None) if isinstance(container, tuple) else None
+    return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{key!r}]"
 
 
 def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:

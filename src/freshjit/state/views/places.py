@@ -222,7 +222,7 @@ def _by_path(capture: Capture, path: str, function: Any, arguments: Mapping[str,
                 f"there is nothing at {path!r}: {type(error).__name__}: {error}.\nPaths are written as in "
                 "the function itself, for instance 'self.params' or 'model.layers[0]'."
             ) from error
-        fields = getattr(this.value, "_fields", ())
+        fields: tuple[str, ...] = getattr(type(this.value), "_fields", ())
         if kind == "attr" and isinstance(this.value, tuple) and key in fields:
             kind, key = "item", fields.index(key)
         thing, own = _location(capture, this.value, kind, key)
