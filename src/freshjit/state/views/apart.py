@@ -17,6 +17,7 @@ from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.values import is_plain
 from freshjit.state.views import made
+from freshjit.state.views.arrays import STAND_INS
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
@@ -162,8 +163,8 @@ def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
 
 def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
     """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place."""
-    if is_plain(value):
-        return value
+    if is_plain(value) or type(value) in STAND_INS:
+        return value  # what stands for an array or number of the state has no parts of its own
     if type(value) is _Hole or isinstance(value, _compat.Tracer):
         return change(value)
     if id(value) in memo:

@@ -20,6 +20,7 @@ from freshjit import _compat
 from freshjit.state.hooks import GAP, can_hook, original_entries
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
+from freshjit.state.views.arrays import STAND_INS
 from freshjit.state.views.containers import MappingCopy, SequenceCopy
 
 if TYPE_CHECKING:
@@ -192,8 +193,13 @@ def put_slot(value: Any, name: str, new: Any) -> None:
     _members(type(value))[name].__set__(value, new)
 
 
+def _is_whole(value: Any) -> bool:
+    """Whether a value has no parts of its own: a plain one, or what stands for an array or number."""
+    return is_plain(value) or type(value) in STAND_INS
+
+
 def _is_arrays(value: Any) -> bool:
-    if value is GAP or is_plain(value):
+    if value is GAP or _is_whole(value):
         return False
     leaves = jax.tree_util.tree_leaves(value)
     return bool(leaves) and all(isinstance(leaf, (jax.Array, _compat.Tracer)) for leaf in leaves)
@@ -208,7 +214,7 @@ def _holds_foreign(capture: Capture, value: Any) -> bool:
         if isinstance(value, _compat.Tracer):
             if capture.recorder is None or not capture.recorder.owns(value):
                 return True
-        elif value is not GAP and not is_plain(value) and id(value) not in seen:
+        elif value is not GAP and not _is_whole(value) and id(value) not in seen:
             seen.add(id(value))
             if capture.original_of(value) is None:
                 todo += [part for part, _ in _inside(capture, value, "")]
@@ -223,7 +229,7 @@ def watch(capture: Capture, function: Any) -> None:
     seen: set[int] = set()
     while todo:
         value, label = todo.pop()
-        if id(value) in seen or is_plain(value) or isinstance(value, _compat.Tracer) or value is GAP:
+        if id(value) in seen or value is GAP or _is_whole(value) or isinstance(value, _compat.Tracer):
             continue
         seen.add(id(value))
         if capture.original_of(value) is not None or id(value) in capture.objects:
