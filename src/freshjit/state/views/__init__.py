@@ -18,7 +18,7 @@ import random
 import threading
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
@@ -129,7 +129,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
         return functions.view_custom_derivative(capture, value, path)
-    if isinstance(value, (Iterator, types.CoroutineType)) and not can_hook(kind):
+    if (_is_iterator(kind) or kind is types.CoroutineType) and not can_hook(kind):
         return _refuse_iterator(capture, value, path)
     if kind.__module__ == "weakref" and capture.in_installed_package(path):
         return _opaque(capture, value, path)  # a library's cache, keyed by objects that come and go
@@ -139,6 +139,11 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if can_hook(kind):
         return objects.view_object(capture, value, path)
     return _opaque(capture, value, path)
+
+
+def _is_iterator(kind: type) -> bool:
+    """Whether it has ``__next__``; asking the abstract class would run code of classes hooked now."""
+    return any("__next__" in cls.__dict__ for cls in kind.__mro__)
 
 
 def _opaque(capture: Capture, value: Any, path: Path) -> Any:
