@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["is_plain", "is_value_like", "same_value"]
+__all__ = ["is_iterator", "is_plain", "is_value_like", "same_value"]
 
 _PLAIN = frozenset(
     (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
@@ -49,6 +49,11 @@ def is_plain(value: Any) -> bool:
 def is_value_like(value: Any) -> bool:
     """Whether ``value`` is an immutable value of a library, or an enum member."""
     return isinstance(value, (_VALUE_LIKE, enum.Enum))
+
+
+def is_iterator(kind: type) -> bool:
+    """Whether it has ``__next__``; asking the abstract class would run code of classes hooked now."""
+    return any("__next__" in cls.__dict__ for cls in kind.__mro__)
 
 
 def same_value(a: Any, b: Any) -> bool:

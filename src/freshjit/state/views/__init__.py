@@ -30,7 +30,7 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
-from freshjit.state.values import is_plain, is_value_like
+from freshjit.state.values import is_iterator, is_plain, is_value_like
 from freshjit.state.views import (
     arrays,
     callbacks,
@@ -129,7 +129,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
         return functions.view_custom_derivative(capture, value, path)
-    if (_is_iterator(kind) or kind is types.CoroutineType) and not can_hook(kind):
+    if (is_iterator(kind) or kind is types.CoroutineType) and not can_hook(kind):
         return _refuse_iterator(capture, value, path)
     if kind.__module__ == "weakref" and capture.in_installed_package(path):
         return _opaque(capture, value, path)  # a library's cache, keyed by objects that come and go
@@ -139,11 +139,6 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if can_hook(kind):
         return objects.view_object(capture, value, path)
     return _opaque(capture, value, path)
-
-
-def _is_iterator(kind: type) -> bool:
-    """Whether it has ``__next__``; asking the abstract class would run code of classes hooked now."""
-    return any("__next__" in cls.__dict__ for cls in kind.__mro__)
 
 
 def _opaque(capture: Capture, value: Any, path: Path) -> Any:

@@ -23,7 +23,7 @@ from freshjit.errors import StateMismatchError, UnsupportedStateError
 from freshjit.state.hooks import can_hook
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
-from freshjit.state.values import is_plain
+from freshjit.state.values import is_iterator, is_plain
 from freshjit.state.views import containers, objects
 from freshjit.state.views.modules import Namespace
 from freshjit.state.views.numbers import NumberView
@@ -423,7 +423,7 @@ def _may_hold_arrays(value: Any) -> bool:
         return False
     if isinstance(value, (type, types.ModuleType, types.FunctionType, types.MethodType)):
         return False
-    return can_hook(type(value)) and not isinstance(value, Iterator)
+    return can_hook(type(value)) and not is_iterator(type(value))
 
 
 # -- replacing ----------------------------------------------------------------------------------------
