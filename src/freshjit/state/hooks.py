@@ -24,7 +24,16 @@ from weakref import WeakKeyDictionary
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_user_class
 
-__all__ = ["ClassEntry", "Hooks", "can_hook", "class_entry", "original_entries", "unwrap"]
+__all__ = [
+    "ClassEntry",
+    "Hooks",
+    "can_hook",
+    "class_entry",
+    "original_entries",
+    "slot_values",
+    "slots_of",
+    "unwrap",
+]
 
 _ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__", "__reduce_ex__")
 
@@ -132,6 +141,27 @@ def original_entries(cls: type) -> dict[str, Any]:
             namespace.pop(name, None)
         namespace.update({n: hooked.originals[n] for n in _ATTRIBUTE_HOOKS if n in hooked.originals})
     return namespace
+
+
+def slots_of(cls: type) -> dict[str, Any]:
+    """The descriptors of the ``__slots__`` of a class and its bases, the class's own first."""
+    found: dict[str, Any] = {}
+    for base in cls.__mro__:
+        for name, raw in original_entries(base).items():
+            if isinstance(raw, types.MemberDescriptorType):
+                found.setdefault(name, raw)
+    return found
+
+
+def slot_values(value: Any) -> dict[str, Any]:
+    """What an object has in its ``__slots__``, read past the hooks."""
+    found: dict[str, Any] = {}
+    for name, member in slots_of(type(value)).items():
+        try:
+            found[name] = member.__get__(value)
+        except AttributeError:
+            continue
+    return found
 
 
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8

@@ -21,7 +21,7 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
-from freshjit.state.hooks import class_entry
+from freshjit.state.hooks import class_entry, slot_values
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem
@@ -266,19 +266,9 @@ class Builder:
         with self._capture.paused():
             namespace = getattr(value, "__dict__", {})
             attributes += namespace.items()
-            slots: list[tuple[str, Any]] = []
-            for cls in kind.__mro__:
-                for name, raw in cls.__dict__.items():
-                    if isinstance(raw, types.MemberDescriptorType) or isinstance(
-                        getattr(raw, "raw", None), types.MemberDescriptorType
-                    ):
-                        member = getattr(raw, "raw", raw)
-                        try:
-                            slots.append((name, member.__get__(value)))
-                        except AttributeError:
-                            continue
+            slots = slot_values(value)
         make.parts = [("attr", (n, self.build(v, f"{label}.{n}", where))) for n, v in attributes]
-        make.parts += [("slot", (n, self.build(v, f"{label}.{n}", where))) for n, v in slots]
+        make.parts += [("slot", (n, self.build(v, f"{label}.{n}", where))) for n, v in slots.items()]
         make.parts += contents
 
     def _fill_reduced(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:

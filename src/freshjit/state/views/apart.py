@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
+from freshjit.state.hooks import slot_values
 from freshjit.state.values import is_plain
 from freshjit.state.views import made
 from freshjit.state.views.arrays import STAND_INS
@@ -200,7 +201,7 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
         for name, item in list(namespace.items()):
             namespace[name] = _map_traced(capture, item, change, memo)
     with capture.paused():
-        slots = made.slot_values(value)
+        slots = slot_values(value)
     for name, item in slots.items():
         new = _map_traced(capture, item, change, memo)
         if new is not item:

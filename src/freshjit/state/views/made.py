@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from freshjit import _compat
-from freshjit.state.hooks import GAP, can_hook, original_entries
+from freshjit.state.hooks import GAP, can_hook, slot_values, slots_of
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import STAND_INS
@@ -26,7 +26,7 @@ from freshjit.state.views.containers import MappingCopy, SequenceCopy
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable, Write
 
-__all__ = ["Made", "forget", "put_slot", "slot_values", "watch"]
+__all__ = ["Made", "forget", "put_slot", "watch"]
 
 
 class Made:
@@ -154,7 +154,7 @@ class _Slots(Made):
         return slot_values(self.value)
 
     def apply(self, changes: dict[Any, Any]) -> None:
-        members = _members(type(self.value))
+        members = slots_of(type(self.value))
         for name, value in changes.items():
             if value is not GAP:
                 members[name].__set__(self.value, value)
@@ -168,29 +168,8 @@ class _Slots(Made):
         return self.path.attr(key)
 
 
-def _members(cls: type) -> dict[str, Any]:
-    """The descriptors of the ``__slots__`` of a class and its bases."""
-    return {
-        name: raw
-        for base in cls.__mro__
-        for name, raw in original_entries(base).items()
-        if isinstance(raw, types.MemberDescriptorType)
-    }
-
-
-def slot_values(value: Any) -> dict[str, Any]:
-    """What an object has in its ``__slots__``."""
-    found: dict[str, Any] = {}
-    for name, member in _members(type(value)).items():
-        try:
-            found[name] = member.__get__(value)
-        except AttributeError:
-            continue
-    return found
-
-
 def put_slot(value: Any, name: str, new: Any) -> None:
-    _members(type(value))[name].__set__(value, new)
+    slots_of(type(value))[name].__set__(value, new)
 
 
 def _is_whole(value: Any) -> bool:
@@ -263,7 +242,7 @@ def _watched(capture: Capture, value: Any, label: str) -> Iterator[Mutable]:
             namespace = getattr(value, "__dict__", None)
         if type(namespace) is dict:
             yield _Mapping(capture, namespace, path, ("setattr", "delattr"))
-        if _members(kind):
+        if slots_of(kind):
             yield _Slots(capture, value, path)
 
 

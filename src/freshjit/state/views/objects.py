@@ -316,13 +316,10 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
         if _holds_tracer(value):
             state.attrs[name] = state.initial[name] = value
             parts.append((name, value))
-    for cls in type(rebuilt).__mro__:
-        for name, raw in hooks.original_entries(cls).items():
-            if isinstance(raw, types.MemberDescriptorType) and hasattr(rebuilt, name):
-                value = raw.__get__(rebuilt)
-                if _holds_tracer(value):
-                    state.slots[name] = state.slots_initial[name] = value
-                    parts.append((name, value))
+    for name, value in hooks.slot_values(rebuilt).items():
+        if _holds_tracer(value):
+            state.slots[name] = state.slots_initial[name] = value
+            parts.append((name, value))
     capture.hooks.add(type(rebuilt))
     capture.objects[id(rebuilt)] = state
     capture.mutable(state)
@@ -419,15 +416,6 @@ def _owner(cls: type, name: str) -> type:
         if name in hooks.original_entries(base):
             return base
     raise KeyError(name)
-
-
-def slot_names(cls: type) -> list[str]:
-    """The names in the ``__slots__`` of a class and its bases."""
-    found: list[str] = []
-    for base in cls.__mro__:
-        entries = hooks.original_entries(base)
-        found += [name for name, raw in entries.items() if isinstance(raw, types.MemberDescriptorType)]
-    return list(dict.fromkeys(found))
 
 
 def _read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:

@@ -20,7 +20,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import StateMismatchError, UnsupportedStateError
-from freshjit.state.hooks import can_hook
+from freshjit.state.hooks import can_hook, slots_of
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.values import is_iterator, is_plain
@@ -399,7 +399,7 @@ class _Walk:
                     state.attrs.get(name, state.real.get(name))
                 ):
                     names["attr", name] = None
-        for name in objects.slot_names(type(state.view)):
+        for name in slots_of(type(state.view)):
             names["slot", name] = None
         for kind, name in names:
             try:
