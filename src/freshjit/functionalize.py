@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -12,15 +11,14 @@ import jax
 import numpy as np
 
 from freshjit.errors import StateMismatchError, UnsupportedStateError
-from freshjit.live import view_arguments
 from freshjit.programs import commit
 from freshjit.programs.probe import read as read_path
 from freshjit.state import views
 from freshjit.state.active import thread
-from freshjit.state.arguments import parameters_of, plan, root_of
+from freshjit.state.arguments import parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture
 from freshjit.state.hooks import GAP
-from freshjit.state.path import Path
+from freshjit.state.path import Path, is_within
 from freshjit.state.values import is_plain
 from freshjit.state.views import arrays, containers, made, places
 from freshjit.state.views.apart import Apart
@@ -39,9 +37,7 @@ class Functional(Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R]) -> None:
-        functools.update_wrapper(self, function, updated=())
-        if not hasattr(function, "__name__"):
-            self.__name__ = type(function).__name__
+        wrap(self, function)
         self._function = function
         self._paths: dict[str, Path] = {}  # where the entries of a state are
         self._names: dict[Any, str] = {}  # and back, by the trail of the path
@@ -169,8 +165,7 @@ class Functional(Generic[P, R]):
         """The views of the function and of its arguments, and where among them the traced ones are."""
         arguments = plan(parameters_of(self._function), args, kwargs)
         function = capture.view(self._function, capture.root)
-        seen_args, call_kwargs = view_arguments(capture, arguments, args, kwargs)
-        call_args = list(seen_args)
+        call_args, call_kwargs = capture.view_arguments(arguments, args, kwargs)
         traced: list[tuple[Any, Any, Any]] = []
         for argument in arguments:
             if argument.kind == "traced":
@@ -192,7 +187,7 @@ class Functional(Generic[P, R]):
                     value = capture.entries[id(thing.original)].view
                 path = thing.place(key)
                 name = self._name(path)
-                for old in [n for n in values if n == name or n.startswith((name + ".", name + "["))]:
+                for old in [n for n in values if is_within(n, name)]:
                     del values[old]
                 if value is not GAP:
                     values.update({self._name(p): v for p, v in _entries(capture, path, value)})
@@ -355,7 +350,7 @@ class _Writes:
 
     def _assign(self, path: Path, holder: Any, value: Any) -> None:
         if isinstance(holder, tuple) and path.step in ("item", "rawitem") and path.parent is not None:
-            self._tuples.setdefault(path.parent, {})[_key(path)] = value
+            self._tuples.setdefault(path.parent, {})[path.index] = value
             return
         action = _ACTIONS.get(path.step)
         if isinstance(holder, type):
@@ -365,7 +360,7 @@ class _Writes:
                 f"{path} cannot be written: there is nothing, or nothing that can change, to hold it.\n"
                 "Leave it out of the state that is committed."
             )
-        self._rows.append((action, holder, _key(path), value))
+        self._rows.append((action, holder, path.index, value))
 
     def all(self) -> list[tuple[str, Any, Any, Any]]:
         """The writes, in the form that ``commit.apply`` takes."""
@@ -382,10 +377,6 @@ class _Writes:
             holder = None if path.parent is None else self._read(path.parent)
             self._assign(path, holder, tuple.__new__(type(old), items))
         return self._rows
-
-
-def _key(path: Path) -> Any:
-    return path.key[1] if path.step == "rawitem" else path.key
 
 
 _ACTIONS = {

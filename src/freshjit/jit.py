@@ -22,7 +22,7 @@ from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of
+from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture, Record
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
@@ -134,11 +134,10 @@ class FreshJit(Generic[P, R]):
     """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers."""
 
     __freshjit_method__ = True
+    __name__: str
 
     def __init__(self, function: Callable[P, R], options: _Options) -> None:
-        functools.update_wrapper(self, function, updated=())
-        if not hasattr(function, "__name__"):
-            self.__name__ = type(function).__name__
+        wrap(self, function)
         self._function = function
         self._made = present()
         self._options = options

@@ -7,7 +7,7 @@ end, all or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from freshjit.errors import FreshjitError
@@ -15,21 +15,21 @@ from freshjit.programs.probe import Miss, generate
 from freshjit.state.arguments import parameters_of, plan, root_of
 from freshjit.state.capture import Capture
 
-__all__ = ["call", "run", "view_arguments"]
+__all__ = ["call", "run"]
 
 
 def run(
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    transformed: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any],
+    transformed: Callable[[Any, Sequence[Any], dict[str, Any]], Any],
 ) -> Any:
     """``transformed(view of the function, views of the arguments)``; state that it changes is written back.
 
     The result is handed out as it is: it must hold no views, which results of JAX's transforms do not.
     """
 
-    def inside(capture: Capture, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def inside(capture: Capture, view: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = transformed(view, args, kwargs)
         return result, *capture.written()
 
@@ -39,7 +39,7 @@ def run(
 def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The function itself, run live."""
 
-    def inside(capture: Capture, view: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def inside(capture: Capture, view: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         return None, *capture.written(view(*args, **kwargs))
 
     return _run(function, args, kwargs, inside)[1]
@@ -53,7 +53,7 @@ def _run(
 
     def enter(capture: Capture) -> Any:
         view = capture.view(function, capture.root)
-        return inside(capture, view, *view_arguments(capture, arguments, args, kwargs))
+        return inside(capture, view, *capture.view_arguments(arguments, args, kwargs))
 
     capture = Capture(function, root_of(function), plain_numpy=True)
     first, record, outputs = capture.run_directly(enter)
@@ -63,20 +63,3 @@ def _run(
             f"the state that {capture.root} wrote could not be written back: its way there is gone."
         )
     return first, result
-
-
-def view_arguments(
-    capture: Capture, arguments: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments as the function is to get them: objects as views, JAX's own kinds as they are."""
-    call_args: list[Any] = []
-    call_kwargs: dict[str, Any] = {}
-    for argument in arguments:
-        value = argument.of(args, kwargs)
-        if argument.kind == "state":
-            value = capture.view(value, argument.path)
-        if isinstance(argument.name, int):
-            call_args.append(value)
-        else:
-            call_kwargs[argument.name] = value
-    return tuple(call_args), call_kwargs

@@ -19,7 +19,7 @@ from freshjit.errors import StateMismatchError
 from freshjit.jit import FreshJit, jit
 from freshjit.state import views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import POSITIONAL, parameters_of
+from freshjit.state.arguments import POSITIONAL, parameters_of, wrap
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, loops, places
@@ -71,9 +71,7 @@ class Transformed:
     ) -> None:
         if not callable(function):
             raise TypeError(f"{transform.__name__.strip('_')} expects a callable, got {function!r}")
-        functools.update_wrapper(self, function, updated=())
-        if not hasattr(function, "__name__"):
-            self.__name__ = type(function).__name__
+        wrap(self, function)
         self._transform, self._function, self._options = transform, function, options
         self._compiles = compiles
         self._made = present()
@@ -319,7 +317,7 @@ def hessian(
 def _at_once(transform: Function, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Transforms that run the function when they are called; what they give may be functions."""
     if thread.capture is not None:
-        return transform(thread.capture.enter(function, present()), *args, **kwargs)
+        return transform(function, *args, **kwargs)  # what traced code holds already
     return live.run(function, args, {}, lambda view, args, _: transform(view, *args, **kwargs))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.state.path import Path
 
-__all__ = ["POSITIONAL", "Argument", "is_jax_tree", "parameters_of", "plan", "root_of"]
+__all__ = ["POSITIONAL", "Argument", "arranged", "is_jax_tree", "parameters_of", "plan", "root_of", "wrap"]
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -83,6 +84,27 @@ def is_jax_tree(value: Any) -> bool:
             or kind in (jax.ShapeDtypeStruct,)
         )
     return all(map(is_jax_tree, leaves))
+
+
+def wrap(wrapper: Any, function: Callable[..., Any]) -> None:
+    """Give an object that is called in place of a function its name, documentation and ``__wrapped__``."""
+    functools.update_wrapper(wrapper, function, updated=())
+    if not hasattr(function, "__name__"):
+        wrapper.__name__ = type(function).__name__
+
+
+def arranged(
+    arguments: Iterable[Argument], value: Callable[[Argument], Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """A value for each argument, as positional and named ones."""
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for argument in arguments:
+        if isinstance(argument.name, int):
+            args.append(value(argument))
+        else:
+            kwargs[argument.name] = value(argument)
+    return args, kwargs
 
 
 def root_of(function: Callable[..., Any]) -> Path:

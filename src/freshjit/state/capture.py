@@ -22,7 +22,7 @@ from freshjit import _compat
 from freshjit.errors import StateMismatchError, UnsupportedStateError, warn
 from freshjit.state import recipes
 from freshjit.state.active import thread
-from freshjit.state.arguments import Argument
+from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.overrides import Overrides
@@ -495,24 +495,31 @@ class Capture:
         kwargs: dict[str, Any],
         arguments: Sequence[Argument],
     ) -> tuple[list[Any], dict[str, Any]]:
-        assert self.recorder is not None
+        recorder = self.recorder
+        assert recorder is not None
         traced = iter(values)
-        call_args: list[Any] = []
-        call_kwargs: dict[str, Any] = {}
-        for argument in arguments:
-            if argument.kind == "traced":
-                value = next(traced)
-                for leaf in jax.tree_util.tree_leaves(value):
-                    self.recorder.take_over(leaf)
-                original = argument.of(args, kwargs)
-                value = objects.adopt_argument(self, value, original, argument.path)
-            else:
-                value = self.view(argument.of(args, kwargs), argument.path)
-            if isinstance(argument.name, int):
-                call_args.append(value)
-            else:
-                call_kwargs[argument.name] = value
-        return call_args, call_kwargs
+
+        def seen(argument: Argument) -> Any:
+            original = argument.of(args, kwargs)
+            if argument.kind != "traced":
+                return self.view(original, argument.path)
+            value = next(traced)
+            for leaf in jax.tree_util.tree_leaves(value):
+                recorder.take_over(leaf)
+            return objects.adopt_argument(self, value, original, argument.path)
+
+        return arranged(arguments, seen)
+
+    def view_arguments(
+        self, arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a direct run: objects as views, JAX's own kinds as they are."""
+
+        def seen(argument: Argument) -> Any:
+            value = argument.of(args, kwargs)
+            return self.view(value, argument.path) if argument.kind == "state" else value
+
+        return arranged(arguments, seen)
 
     def _finish(self, result: Any, finished: dict[str, Any]) -> list[Any]:
         if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from freshjit.state.held import held
 
-__all__ = ["Path", "Step"]
+__all__ = ["Path", "Step", "is_within"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -63,6 +63,11 @@ class Path:
         """The steps from the root: equal for paths of different captures that lead to the same place."""
         own = (self.step, id(self.key()) if self.step == "constant" else _hashable(self.key))
         return (own,) if self.parent is None else (*self.parent.trail, own)
+
+    @property
+    def index(self) -> Any:
+        """The key of an element in its container."""
+        return self.key[1] if self.step == "rawitem" else self.key
 
     @staticmethod
     def root(key: str, label: str) -> Path:
@@ -165,6 +170,11 @@ class Path:
                 return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
                 return constant(key())
+
+
+def is_within(label: str, place: str) -> bool:
+    """Whether a printed location is at the printed place, or below it."""
+    return label == place or label.startswith((place + ".", place + "["))
 
 
 def _hashable(key: Any) -> Any:

@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import slot_values
-from freshjit.state.values import is_plain
 from freshjit.state.views import made
-from freshjit.state.views.arrays import STAND_INS
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
@@ -96,6 +94,10 @@ class Apart:
         result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
         return result, traced
 
+    def dropping_changes(self) -> Callable[..., Any]:
+        """The function alone, for a run that only looks: ``changes`` says afterwards what it would do."""
+        return named(lambda *args, **kwargs: self(*args, **kwargs)[0], self.function)
+
     def apply(self, values: list[Any]) -> None:
         self.changes.apply(self.capture, values)
 
@@ -164,8 +166,8 @@ def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
 
 def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
     """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place."""
-    if is_plain(value) or type(value) in STAND_INS:
-        return value  # what stands for an array or number of the state has no parts of its own
+    if made.is_whole(value):
+        return value
     if type(value) is _Hole or isinstance(value, _compat.Tracer):
         return change(value)
     if id(value) in memo:

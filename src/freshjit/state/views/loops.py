@@ -141,7 +141,7 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
     def plain(carry: Any) -> Generator[Any, None, None]:
         yield carry
 
-    result = run(named(lambda *a: apart(*a)[0], body), init, plain)
+    result = run(apart.dropping_changes(), init, plain)
     if not apart.changes:
         return result
     carried = _Carried(kind, [apart.changes])
@@ -240,10 +240,7 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
     operands = arrays.to_jax(tuple(operands))
     parts = [Apart(capture, branch) for branch in branches]
 
-    def plain(part: Apart) -> Function:
-        return named(lambda *a: part(*a)[0], part.function)
-
-    result = call([plain(part) for part in parts], operands)
+    result = call([part.dropping_changes() for part in parts], operands)
     if not any(part.changes for part in parts):
         return result
     carried = _Carried("cond", [part.changes for part in parts])

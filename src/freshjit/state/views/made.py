@@ -26,7 +26,7 @@ from freshjit.state.views.containers import MappingCopy, SequenceCopy
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable, Write
 
-__all__ = ["Made", "forget", "put_slot", "watch"]
+__all__ = ["Made", "forget", "is_whole", "put_slot", "watch"]
 
 
 class Made:
@@ -38,12 +38,19 @@ class Made:
     """
 
     capture: Capture
+    initial: Any
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         return iter(())
 
+    def start(self) -> Any:
+        return self.initial
+
     def snapshot(self) -> Any:
         raise NotImplementedError
+
+    def content(self, key: Any) -> Any:
+        return self.snapshot()[key]
 
     def apply(self, changes: dict[Any, Any]) -> None:
         raise NotImplementedError
@@ -117,9 +124,6 @@ class _Cell(Made):
         self.capture, self.cell, self.name = capture, cell, label
         self.initial = self.snapshot()
 
-    def start(self) -> Any:
-        return self.initial
-
     def snapshot(self) -> Any:
         try:
             return {None: self.cell.cell_contents}
@@ -133,9 +137,6 @@ class _Cell(Made):
             elif self.snapshot():
                 del self.cell.cell_contents
 
-    def content(self, key: Any) -> Any:
-        return self.snapshot()[key]
-
     def place(self, key: Any) -> Path:
         return Path.constant(None, self.name)
 
@@ -146,9 +147,6 @@ class _Slots(Made):
     def __init__(self, capture: Capture, value: Any, path: Path) -> None:
         self.capture, self.value, self.path = capture, value, path
         self.initial = self.snapshot()
-
-    def start(self) -> Any:
-        return self.initial
 
     def snapshot(self) -> Any:
         return slot_values(self.value)
@@ -161,9 +159,6 @@ class _Slots(Made):
             elif name in self.snapshot():
                 members[name].__delete__(self.value)
 
-    def content(self, key: Any) -> Any:
-        return self.snapshot()[key]
-
     def place(self, key: Any) -> Path:
         return self.path.attr(key)
 
@@ -172,13 +167,13 @@ def put_slot(value: Any, name: str, new: Any) -> None:
     slots_of(type(value))[name].__set__(value, new)
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
     """Whether a value has no parts of its own: a plain one, or what stands for an array or number."""
     return is_plain(value) or type(value) in STAND_INS
 
 
 def _is_arrays(value: Any) -> bool:
-    if value is GAP or _is_whole(value):
+    if value is GAP or is_whole(value):
         return False
     leaves = jax.tree_util.tree_leaves(value)
     return bool(leaves) and all(isinstance(leaf, (jax.Array, _compat.Tracer)) for leaf in leaves)
@@ -193,7 +188,7 @@ def _holds_foreign(capture: Capture, value: Any) -> bool:
         if isinstance(value, _compat.Tracer):
             if capture.recorder is None or not capture.recorder.owns(value):
                 return True
-        elif value is not GAP and not _is_whole(value) and id(value) not in seen:
+        elif value is not GAP and not is_whole(value) and id(value) not in seen:
             seen.add(id(value))
             if capture.original_of(value) is None:
                 todo += [part for part, _ in _inside(capture, value, "")]
@@ -208,7 +203,7 @@ def watch(capture: Capture, function: Any) -> None:
     seen: set[int] = set()
     while todo:
         value, label = todo.pop()
-        if id(value) in seen or value is GAP or _is_whole(value) or isinstance(value, _compat.Tracer):
+        if id(value) in seen or value is GAP or is_whole(value) or isinstance(value, _compat.Tracer):
             continue
         seen.add(id(value))
         if capture.original_of(value) is not None or id(value) in capture.objects:

@@ -12,7 +12,7 @@ import collections
 import types
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -31,7 +31,7 @@ from freshjit.state.views.numbers import NumberView
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
 
-__all__ = ["Leaf", "Selected", "entered", "put", "select", "under"]
+__all__ = ["Leaf", "entered", "put", "select", "under"]
 
 
 @dataclass(eq=False, slots=True)
@@ -64,7 +64,7 @@ class Selected:
     value: Any
     thing: Any = None
     key: Any = None
-    steps: tuple[Any, ...] = field(default=())
+    steps: tuple[Any, ...] = ()
 
 
 # -- naming: what the user asked for ------------------------------------------------------------------
@@ -81,8 +81,7 @@ def select(
         function: the view of the function whose ``self``, variables and globals a path starts from.
         arguments: the views of its arguments, by name.
     """
-    many = isinstance(wanted, (list, tuple)) and type(wanted) in (list, tuple)
-    items: Sequence[Any] = wanted if many else [wanted]
+    items: Sequence[Any] = wanted if type(wanted) in (list, tuple) else [wanted]
     names = _names_of_objects([o for o in items if not isinstance(o, str) and not _is_getter(o)])
     selected: list[Selected] = []
     for item in items:
@@ -200,7 +199,7 @@ def _place_at(capture: Capture, path: Path) -> tuple[Mutable | None, Any]:
             return thing, ("slot" if path.key in thing.slots else "attr", path.key)
         if path.step == "contents":
             return thing, None
-        return thing, path.key[1] if path.step == "rawitem" else path.key
+        return thing, path.index
     return None, None
 
 

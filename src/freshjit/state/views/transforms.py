@@ -21,7 +21,7 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_library_function
 from freshjit.state.overrides import normal
-from freshjit.state.path import Path
+from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, named, run_apart
 from freshjit.state.views.modules import Namespace, replace_in_captures
@@ -297,13 +297,7 @@ class _PerLane:
 
     def rule(self, label: str) -> str | None:
         """Which entry speaks of the location with this label."""
-        label = label.removeprefix("closure ")
-        for path in self.leaving:
-            if self.leaving[path] is not None and (
-                label == path or label.startswith((path + ".", path + "["))
-            ):
-                return path
-        return None
+        return next((p for p, leave in self.leaving.items() if leave is not None and _covers(p, label)), None)
 
     def entered(self, capture: Capture, fun: Function, size: int) -> tuple[list[places.Leaf], list[int]]:
         """The leaves that each lane sees its own slice of, and their axes.
@@ -331,8 +325,7 @@ class _PerLane:
 
 def _covers(path: str, label: str) -> bool:
     """Whether the location that is printed as ``label`` is at ``path`` or below it."""
-    path, label = normal(path), normal(label)
-    return label == path or label.startswith((path + ".", path + "["))
+    return is_within(normal(label), normal(path))
 
 
 def _grouped(apart: Apart, traced: list[Any], rule: Callable[[str], str | None]) -> dict[int, str]:
@@ -496,7 +489,7 @@ def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
     if capture is None:
         return jax.eval_shape(fun, *args, **kwargs)
     apart = Apart(capture, fun)
-    return jax.eval_shape(named(lambda *a, **k: apart(*a, **k)[0], fun), *args, **kwargs)
+    return jax.eval_shape(apart.dropping_changes(), *args, **kwargs)
 
 
 def make_jaxpr(fun: Function, **options: Any) -> Function:
@@ -508,7 +501,7 @@ def make_jaxpr(fun: Function, **options: Any) -> Function:
         if capture is None:
             return jax.make_jaxpr(fun, **options)(*args, **kwargs)
         apart = Apart(capture, fun)
-        return jax.make_jaxpr(named(lambda *a, **k: apart(*a, **k)[0], fun), **options)(*args, **kwargs)
+        return jax.make_jaxpr(apart.dropping_changes(), **options)(*args, **kwargs)
 
     return named(make_jaxpr_f, fun)
 
