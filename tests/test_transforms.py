@@ -666,6 +666,55 @@ def test_scan_backwards_and_unrolled():
     assert float(model.w) == pytest.approx(w)
 
 
+def looped_by_scan(body, x):
+    return lax.scan(lambda c, t: (c, body(t)), 0.0, x)[1]
+
+
+def looped_by_fori_loop(body, x):
+    return lax.fori_loop(0, 3, lambda i, c: c + body(x[i]), 0.0)
+
+
+def branched_by_cond(body, x):
+    return lax.cond(x[0] > 0, body, lambda v: v, x[0])
+
+
+@pytest.mark.parametrize("transform", [looped_by_scan, looped_by_fori_loop, branched_by_cond])
+def test_python_values_that_a_body_only_hands_on_stay_what_they_are(transform):
+    """A tuple of an array and a number is written anew in each round; only the array differs."""
+
+    def make():
+        box = Part()
+        box.both, box.named = (jnp.float32(1.0), 3), {"rate": 0.5, "note": "text", "w": jnp.zeros(())}
+        box.on, box.off = True, None
+        return box
+
+    def run(box, x):
+        def body(v):
+            box.both = (box.both[0] + v * box.both[1], box.both[1])
+            box.named = {**box.named, "w": box.named["w"] + box.named["rate"]}
+            box.on, box.off = True, None
+            return v * box.both[0]
+
+        return transform(body, x)
+
+    box = make()
+    jitted = jit(lambda x: run(box, x))
+    programs_before = jitted._cache_size()
+    for number in (3, 4, 5, 6):
+        box.both = (jnp.float32(1.0), number)
+        box.named["rate"] = number / 8
+        rounds = 1 if transform is branched_by_cond else 3
+        w = box.named["w"] + rounds * number / 8
+        jitted(X)
+        assert box.both[1] == number
+        assert type(box.both[1]) is int
+        assert (box.named["rate"], box.named["note"]) == (number / 8, "text")
+        assert same(box.named["w"], w)
+        assert same(box.both[0], 1.0 + number * X[:rounds].sum())
+        assert (box.on, box.off) == (True, None)
+    assert jitted._cache_size() - programs_before <= 2
+
+
 def test_loop_with_a_traced_number_of_rounds():
     model = Model()
 

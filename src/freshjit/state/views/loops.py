@@ -17,10 +17,11 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, named, run_apart
 from freshjit.state.views.modules import replace_in_captures
-from freshjit.state.views.numbers import plain_number
+from freshjit.state.views.numbers import NumberView, plain_number
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -30,26 +31,94 @@ __all__ = ["associative_scan", "cond", "fori_loop", "map_", "scan", "switch", "w
 Function = Callable[..., Any]
 
 
+_VARIES: Any = object()
+
+
+class _Place:
+    """One location that a loop body changes: which of its leaves are carried, and what the others are.
+
+    A leaf is left alone if it is a plain value (a Python number, a string) and every run of the body finds
+    and leaves the same one.
+    """
+
+    def __init__(self, kind: str, change: Change, results: Sequence[Any]) -> None:
+        self.kind, self.thing, self.key, self.label = kind, change.thing, change.key, change.label
+        leaves, self.tree = jax.tree_util.tree_flatten(_contents(change))
+        after = [jax.tree_util.tree_flatten(result) for result in results]
+        comparable = all(tree == self.tree for _, tree in after)
+        self.fixed: list[Any] = [
+            leaf if comparable and all(_is_same(leaf, new[i]) for new, _ in after) else _VARIES
+            for i, leaf in enumerate(leaves)
+        ]
+        self.first = self._arrays(leaves)
+
+    def enter(self, arrays: Sequence[Any]) -> None:
+        """Make the carried leaves what is given."""
+        varying = iter(arrays)
+        leaves = [next(varying) if leaf is _VARIES else leaf for leaf in self.fixed]
+        self.thing.apply({self.key: jax.tree_util.tree_unflatten(self.tree, leaves)})
+
+    def left(self, value: Any) -> list[Any]:
+        """The carried leaves of what a run of the body has left here, in the types that the loop carries."""
+        leaves, tree = jax.tree_util.tree_flatten(value)
+        same = tree == self.tree and all(
+            fixed is _VARIES or _is_same(fixed, leaf) for fixed, leaf in zip(self.fixed, leaves, strict=True)
+        )
+        varying = self._arrays(leaves) if same else []
+        if not same or not all(map(_fits, varying, self.first)):
+            raise UnsupportedStateError(
+                f"{self.label} changes its form in the body of jax.lax.{self.kind}: it is "
+                f"{_form(_contents(self))} before a round and {_form(value)} after it; a compiled loop "
+                "carries state of one shape and dtype.\nGive it its final shape and dtype before the loop."
+            )
+        return [
+            new if new.aval == old.aval else jax.lax.convert_element_type(new, old.dtype)
+            for new, old in zip(varying, self.first, strict=True)
+        ]
+
+    def _arrays(self, leaves: Sequence[Any]) -> list[Any]:
+        varying = [
+            arrays.to_jax(leaf) for leaf, fixed in zip(leaves, self.fixed, strict=True) if fixed is _VARIES
+        ]
+        for leaf in varying:
+            if not isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)):
+                raise UnsupportedStateError(
+                    f"{self.label} is written in the body of jax.lax.{self.kind} and holds a "
+                    f"{type(leaf).__name__}: a compiled loop can only carry arrays and numbers from round "
+                    "to round.\nWrite it after the loop."
+                )
+        return [jnp.asarray(leaf) for leaf in varying]
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    return old is new if type(old) is NumberView else is_plain(old) and same_value(old, new)
+
+
+def _fits(new: Any, old: Any) -> bool:
+    return new.shape == old.shape and (new.dtype == old.dtype or new.weak_type)
+
+
 class _Carried:
-    """State that a loop body changes, carried through the loop: its locations and how they look."""
+    """State that a loop body changes, carried through the loop."""
 
     def __init__(self, kind: str, changes: Sequence[Changes]) -> None:
         self.kind = kind
-        self.places: dict[tuple[int, Any], Change] = {}
+        found: dict[tuple[int, Any], list[Change]] = {}
         for group in changes:
             for change in group.changes:
-                self.places.setdefault((id(change.thing), change.key), change)
+                found.setdefault((id(change.thing), change.key), []).append(change)
+        self.places = {where: _Place(kind, same[0], [c.value for c in same]) for where, same in found.items()}
 
-    def start(self) -> list[Any]:
+    def start(self) -> list[list[Any]]:
         """The present contents of every location, as arrays."""
-        return [self._arrays(_contents(c), c.label) for c in self.places.values()]
+        return [place.first for place in self.places.values()]
 
-    def enter(self, values: list[Any]) -> None:
-        for change, value in zip(self.places.values(), values, strict=True):
-            change.thing.apply({change.key: value})
+    def enter(self, values: list[list[Any]]) -> None:
+        for place, value in zip(self.places.values(), values, strict=True):
+            place.enter(value)
 
     @contextmanager
-    def inside(self, capture: Capture, values: list[Any]) -> Generator[None, None, None]:
+    def inside(self, capture: Capture, values: list[list[Any]]) -> Generator[None, None, None]:
         """State as the body finds it; afterwards as it was, with nothing of the loop's left in it."""
         before = [(thing, thing.snapshot()) for thing in capture.mutables]
         self.enter(values)
@@ -59,7 +128,9 @@ class _Carried:
             for thing, snapshot in before:
                 thing.restore(snapshot)
 
-    def leave(self, capture: Capture, changes: Changes, traced: list[Any], entered: list[Any]) -> list[Any]:
+    def leave(
+        self, capture: Capture, changes: Changes, traced: list[Any], entered: list[list[Any]]
+    ) -> list[list[Any]]:
         """The contents after one run of the body, with the types that the loop carries."""
         values = changes.filled(capture, traced)
         new = {(id(c.thing), c.key): v for c, v in zip(changes.changes, values, strict=True)}
@@ -69,49 +140,26 @@ class _Carried:
                 f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
                 "compiled loop carries the same state in all of them.\nWrite it in every round."
             )
-        left: list[Any] = []
-        for (key, change), old in zip(self.places.items(), entered, strict=True):
-            value = self._arrays(new[key], change.label) if key in new else old
-            left.append(self._same_type(value, old, change.label))
-        return left
-
-    def _arrays(self, value: Any, label: str) -> Any:
-        value = arrays.to_jax(value)
-        leaves = jax.tree_util.tree_leaves(value)
-        if all(
-            isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)) for leaf in leaves
-        ):
-            return jax.tree_util.tree_map(jnp.asarray, value)
-        raise UnsupportedStateError(
-            f"{label} is written in the body of jax.lax.{self.kind} and holds a "
-            f"{type(value).__name__}: a compiled loop can only carry arrays and numbers from round to "
-            "round.\nWrite it after the loop."
-        )
-
-    def _same_type(self, value: Any, first: Any, label: str) -> Any:
-        leaves, tree = jax.tree_util.tree_flatten(value)
-        wanted, wanted_tree = jax.tree_util.tree_flatten(first)
-        same = tree == wanted_tree and all(a.shape == b.shape for a, b in zip(leaves, wanted, strict=True))
-        if same:
-            same = all(a.dtype == b.dtype or a.weak_type for a, b in zip(leaves, wanted, strict=True))
-        if not same:
-            raise UnsupportedStateError(
-                f"{label} changes its form in the body of jax.lax.{self.kind}: it is "
-                f"{_form(first)} before a round and {_form(value)} after it; a compiled loop carries state "
-                "of one shape and dtype.\nGive it its final shape and dtype before the loop."
-            )
-        cast = [
-            a if a.aval == b.aval else jax.lax.convert_element_type(a, b.dtype)
-            for a, b in zip(leaves, wanted, strict=True)
+        return [
+            place.left(new[where]) if where in new else old
+            for (where, place), old in zip(self.places.items(), entered, strict=True)
         ]
-        return jax.tree_util.tree_unflatten(tree, cast)
+
+
+class _Form(str):
+    """How a leaf looks in an error, without quotes."""
+
+    __repr__ = str.__str__
 
 
 def _form(value: Any) -> str:
-    return str(jax.tree_util.tree_map(lambda a: f"{a.dtype}{list(a.shape)}", value))
+    def form(leaf: Any) -> _Form:
+        return _Form(repr(leaf) if is_plain(leaf) else f"{leaf.dtype}{list(leaf.shape)}")
+
+    return str(jax.tree_util.tree_map(form, value))
 
 
-def _contents(change: Change) -> Any:
+def _contents(change: Change | _Place) -> Any:
     try:
         return change.thing.content(change.key)
     except KeyError:
