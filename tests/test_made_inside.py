@@ -1,12 +1,16 @@
 """What a jitted function makes itself (variables, lists, objects) comes through transforms, as state does."""
 
 import collections
+import functools
+import sys
+import types
 
 import jax
 import jax.numpy as jnp
 import pytest
 
 from freshjit import jit
+from freshjit.state.views import apart
 
 pytestmark = pytest.mark.leaks
 
@@ -144,3 +148,56 @@ def test_an_error_inside_a_transform_takes_back_what_was_done_to_local_things():
             return len(seen), x
 
     assert run(X)[0] == 0
+
+
+def test_whatever_holds_a_value_made_under_a_transform_comes_out_usable():
+    class Slotted:
+        __slots__ = ("a",)
+
+    kept = Plain(None)
+
+    @jit
+    def step(x):
+        def loss(w):
+            kept.queue = collections.deque([2 * w])
+            kept.partial = functools.partial(jnp.add, 3 * w)
+            kept.namespace = types.SimpleNamespace(a=4 * w)
+            kept.slotted = Slotted()
+            kept.slotted.a = 5 * w
+            kept.function = lambda v: w * v
+            kept.slope = jax.grad(lambda v: w * v)
+            kept.nested = [{"a": (6 * w,)}]
+            return jnp.sum(w * w)
+
+        return jax.grad(loss)(x)
+
+    assert step(2.0) == 4.0
+    values = [kept.queue[0], kept.partial(0.0), kept.namespace.a, kept.slotted.a, kept.nested[0]["a"][0]]
+    assert [float(v) for v in values] == [4.0, 6.0, 8.0, 10.0, 12.0]
+    assert (float(kept.function(2.0)), float(kept.slope(1.0))) == (4.0, 2.0)
+
+
+def test_looking_for_values_of_a_transform_stays_out_of_libraries():
+    """A random key leads to functions of JAX, their modules, and from there to everything there is."""
+    kept = Plain(None)
+
+    def step(x):
+        def loss(w):
+            kept.key, kept.library, kept.jitted = jax.random.key(0), jnp.ones, jax.jit(jnp.sin)
+            return w * w
+
+        return jax.grad(loss)(x)
+
+    looks = 0
+
+    def count(frame, event, argument):
+        nonlocal looks
+        looks += event == "call" and frame.f_code is apart._map_traced.__code__
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        jit(step)(2.0)
+    finally:
+        sys.setprofile(before)
+    assert 0 < looks < 100

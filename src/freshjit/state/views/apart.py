@@ -8,14 +8,19 @@ out on the other side.
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import functools
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.hooks import slot_values
+from freshjit.state.hooks import can_hook, slot_values
 from freshjit.state.views import made
 
 if TYPE_CHECKING:
@@ -165,47 +170,68 @@ def _take_back(capture: Capture, before: dict[int, Any]) -> list[Change]:
 
 
 def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo: dict[int, Any]) -> Any:
-    """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place."""
-    if made.is_whole(value):
-        return value
+    """Apply ``change`` to every traced value inside ``value``; new mutable things are changed in place.
+
+    What libraries define is not looked into, nor what was captured: its own contents are accounted for
+    by itself.
+    """
     if type(value) is _Hole or isinstance(value, _compat.Tracer):
         return change(value)
+    if made.is_whole(value) or isinstance(value, _CLOSED):
+        return value
     if id(value) in memo:
         return memo[id(value)]
     if capture.original_of(value) is not None:
-        return value  # a captured thing: its own contents are accounted for by itself
+        return value
+
+    def mapped(part: Any) -> Any:
+        return _map_traced(capture, part, change, memo)
+
     kind = type(value)
     if isinstance(value, tuple):
-        items = [_map_traced(capture, v, change, memo) for v in tuple.__iter__(value)]
+        items = list(map(mapped, tuple.__iter__(value)))
         if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
             return value
         return tuple.__new__(kind, items)
-    if isinstance(value, (type, types.ModuleType, types.BuiltinFunctionType)):
-        return value
     memo[id(value)] = value  # which also keeps it alive while ids count
+    if isinstance(value, functools.partial):
+        parts = value.func, value.args, tuple(value.keywords.items())
+        new_parts = mapped(parts)
+        if new_parts is not parts:
+            func, args, keywords = new_parts
+            memo[id(value)] = kind(func, *args, **dict(keywords))
+        return memo[id(value)]
+    if kind is types.FunctionType:
+        for cell in value.__closure__ or ():
+            with contextlib.suppress(ValueError):  # an empty cell
+                cell.cell_contents = mapped(cell.cell_contents)
+        return value
+    if kind is types.MethodType:
+        mapped(value.__self__)
+        mapped(value.__func__)
+        return value
     if isinstance(value, list):
-        list.__setitem__(value, slice(None), [_map_traced(capture, v, change, memo) for v in value])
+        list.__setitem__(value, slice(None), list(map(mapped, list.__iter__(value))))
+    elif isinstance(value, collections.deque):
+        for index, item in enumerate(value):
+            value[index] = mapped(item)
     elif isinstance(value, dict):
         for key, item in list(dict.items(value)):
-            dict.__setitem__(value, key, _map_traced(capture, item, change, memo))
-    elif isinstance(value, types.FunctionType):
-        for cell in value.__closure__ or ():
-            try:
-                cell.cell_contents = _map_traced(capture, cell.cell_contents, change, memo)
-            except ValueError:
-                continue
-    elif isinstance(value, types.MethodType):
-        _map_traced(capture, value.__self__, change, memo)
-        _map_traced(capture, value.__func__, change, memo)
-    with capture.paused():
-        namespace = getattr(value, "__dict__", None)
-    if isinstance(namespace, dict) and not isinstance(value, types.FunctionType):
+            dict.__setitem__(value, key, mapped(item))
+    if kind in _OPEN or can_hook(kind):
+        with capture.paused():
+            namespace: dict[str, Any] = getattr(value, "__dict__", {})
+            slots = slot_values(value)
         for name, item in list(namespace.items()):
-            namespace[name] = _map_traced(capture, item, change, memo)
-    with capture.paused():
-        slots = slot_values(value)
-    for name, item in slots.items():
-        new = _map_traced(capture, item, change, memo)
-        if new is not item:
-            made.put_slot(value, name, new)
+            namespace[name] = mapped(item)
+        for name, item in slots.items():
+            new = mapped(item)
+            if new is not item:
+                made.put_slot(value, name, new)
     return value
+
+
+# Arrays hold no traced values, and neither do classes and modules that a run has made.
+_CLOSED = (jax.Array, type, types.ModuleType)
+# Of what others define, these hold what the user has put there.
+_OPEN = (types.SimpleNamespace, jax.custom_jvp, jax.custom_vjp)
