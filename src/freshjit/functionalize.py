@@ -135,7 +135,7 @@ class Functional(Generic[P, R]):
     # -- the run ----------------------------------------------------------------------------------
 
     def _run(self, call: Callable[[Capture], Any], args: Any, kwargs: Any, given: Any = None) -> Any:
-        capture = Capture(self._function, root_of(self._function), given=given)
+        capture = Capture(self._function, root_of(self._function), whole=True, given=given)
         outer = thread.capture
         if outer is None:
             return capture.run_directly(call)

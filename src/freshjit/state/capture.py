@@ -27,7 +27,7 @@ from freshjit.state.guards import Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
-from freshjit.state.views import arrays, modules, numbers, objects, view_of
+from freshjit.state.views import appending, arrays, modules, numbers, objects, view_of
 
 __all__ = ["Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
@@ -172,6 +172,7 @@ class Capture:
         rigid: where the function could not be traced with a number that changes.
         overrides: where the user knows better.
         plain_numbers: show all numbers by value.
+        whole: read lists that the function only appends to whole, like any others.
         given: values to be read in place of the real arrays and numbers, by the trails of their paths.
     """
 
@@ -184,10 +185,12 @@ class Capture:
         rigid: frozenset[Any] = frozenset(),
         overrides: Overrides | None = None,
         plain_numbers: bool = False,
+        whole: bool = False,
         given: Mapping[Any, Any] | None = None,
     ) -> None:
         self.plain_numbers = plain_numbers
         self.changing, self.rigid, self.overrides = changing, rigid, overrides
+        self.whole = whole
         self.given = given
         self.outer: Capture | None = None
         self.bases: Mapping[str, Path] = {}
@@ -206,6 +209,7 @@ class Capture:
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
+        self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
@@ -275,6 +279,17 @@ class Capture:
         self.guards.append(Guard(path, kind, value, user_line()))
         if self.outer is not None:
             self.outer.guard(path.on(self.bases), kind, value.on(self.bases) if kind == "alias" else value)
+
+    def only_appended_to(self, value: Any, path: Path, name: str) -> Any:
+        """What stands for a list if the instruction that now reads ``name`` only appends to it, else GAP."""
+        return appending.for_read(self, value, path, name)
+
+    def growing_copy(self, value: Any, path: Path) -> appending.GrowingCopy | None:
+        """What this run has appended to ``value`` without looking at it, if it has."""
+        copy = self.growing.get(id(value))
+        if copy is not None and copy.path is not path:
+            self.guard(path, "alias", copy.path)
+        return copy
 
     def input(self, array: Any, path: Path, device_array: Any = None) -> Any:
         """Make an input of the array found at ``path``; returns the tracer that stands for it.
@@ -572,6 +587,7 @@ class Capture:
         """Paths of things that must stay different objects: the mutable ones, and the arrays."""
         paths = [s.path for s in self.slots if s.number is None] if self.sees_identity else []
         paths += [o.path for o in self.objects.values() if o.view is o.original]
+        paths += [copy.path for copy in self.growing.values()]
         containers = [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
         arguments = set(map(id, self.argument_containers))
         if all(id(p) in arguments for p in containers) and not self._arguments_changed:
@@ -605,6 +621,7 @@ class Capture:
             for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
                 thing.clear()
             self.cells.clear()
+            self.growing.clear()
             self._keep.clear()
 
     @contextmanager

@@ -107,6 +107,8 @@ class Shared:
     make: Make
 
 
+_CONTAINERS = (list, dict, set, collections.deque)
+
 Recipe = Output | Reference | Constant | Host | Slice | Copy | Make | Shared
 
 
@@ -174,7 +176,9 @@ class Builder:
 
     def _new(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         kind = type(value)
-        if isinstance(value, (jax.Array, np.generic, type, types.ModuleType, types.BuiltinFunctionType)):
+        if isinstance(value, (jax.Array, np.generic, type, types.ModuleType)):
+            return Constant(value)
+        if kind is types.BuiltinFunctionType and not self._is_method_of_container(value):
             return Constant(value)
         if is_value_like(value) or isinstance(value, (int, float, complex, str, bytes)):
             return Constant(value)
@@ -194,6 +198,11 @@ class Builder:
         self._capture.keep(value)
         self._fill(make, value, label, where)
         return make
+
+    def _is_method_of_container(self, function: types.BuiltinFunctionType) -> bool:
+        """Whether it is ``items.append`` or the like, of a container that is another one at each call."""
+        owner = function.__self__
+        return isinstance(owner, _CONTAINERS) or self._capture.original_of(owner) is not None
 
     def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         kind = type(value)

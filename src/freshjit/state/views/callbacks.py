@@ -43,6 +43,8 @@ def _real(capture: Capture, value: Any) -> Any:
         return entry.original
     if isinstance(value, types.MethodType):
         return types.MethodType(_real(capture, value.__func__), _real(capture, value.__self__))
+    if isinstance(value, types.BuiltinFunctionType) and capture.original_of(value.__self__) is not None:
+        return getattr(_real(capture, value.__self__), value.__name__)
     if isinstance(value, functools.partial):
         keywords = {k: _real(capture, v) for k, v in value.keywords.items()}
         return functools.partial(

@@ -29,12 +29,12 @@ class SequenceCopy:
 
     def __init__(self, view: Any, path: Path) -> None:
         self.view, self.path = view, path
-        self.initial = _items(view)
+        self.initial = items_of(view)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
-        now, before = _items(self.view), self.initial
+        now, before = items_of(self.view), self.initial
         if len(now) == len(before):
             for i, (new, old) in enumerate(zip(now, before, strict=True)):
                 if new is not old:
@@ -49,14 +49,14 @@ class SequenceCopy:
         return self.initial
 
     def snapshot(self) -> Any:
-        return _items(self.view)
+        return items_of(self.view)
 
     def restore(self, snapshot: Any) -> None:
         _clear(self.view)
         self.view.extend(snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = _items(self.view)
+        now = items_of(self.view)
         if len(now) == len(snapshot) and all(a is b for a, b in zip(now, snapshot, strict=True)):
             return {}
         if len(now) == len(snapshot):
@@ -74,7 +74,7 @@ class SequenceCopy:
     def content(self, key: Any) -> Any:
         if key == "all":
             raise KeyError("another length")
-        return _items(self.view)[key]
+        return items_of(self.view)[key]
 
     def place(self, key: Any) -> Path:
         return self.path if key == "all" else element(self.path, self.view, key)
@@ -184,7 +184,7 @@ def _pairs(mapping: dict[Any, Any]) -> Any:
     return collections.OrderedDict.items(mapping) if ordered else dict.items(mapping)
 
 
-def _items(view: Any) -> list[Any]:
+def items_of(view: Any) -> list[Any]:
     return list(list.__iter__(view)) if isinstance(view, list) else list(view)
 
 
@@ -198,7 +198,7 @@ def view_list(capture: Capture, value: list[Any], path: Path) -> Any:
     view: list[Any] = []
     capture.remember(value, view, path)
     view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
-    capture.mutable(SequenceCopy(view, path))
+    _watch(capture, value, view, path)
     return view
 
 
@@ -209,8 +209,16 @@ def view_deque(capture: Capture, value: collections.deque[Any], path: Path) -> A
     view: collections.deque[Any] = collections.deque(maxlen=value.maxlen)
     capture.remember(value, view, path)
     view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
-    capture.mutable(SequenceCopy(view, path))
+    _watch(capture, value, view, path)
     return view
+
+
+def _watch(capture: Capture, value: Any, view: Any, path: Path) -> None:
+    growing = capture.growing_copy(value, path)
+    if growing is None:
+        capture.mutable(SequenceCopy(view, path))
+    else:
+        growing.look(view)
 
 
 def element(path: Path, container: Any, key: Any) -> Path:

@@ -21,19 +21,24 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import modules, transforms
+from freshjit.state.views import appending, modules, transforms
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
 
 
+_AS_FOUND: Any = object()
+
+
 class CellState:
     """One closure variable: the real cell and the one that clones share in its place."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, real: types.CellType, path: Path, name: str) -> None:
+        self.real, self.path, self.name = real, path, name
         self.cell = types.CellType()
+        self.filled = False
+        self.stands_for_list = False  # which the functions so far only append to
         self.initial: Any = GAP
         self.where: SourceLine | None = None
 
@@ -41,34 +46,39 @@ class CellState:
         from freshjit.state.capture import Write
 
         now = self.snapshot()
-        if now is not self.initial:
+        if now is not _AS_FOUND:
             if now is GAP:
                 yield Write(self.path, "delcell", None, None)
             else:
                 yield Write(self.path, "setcell", None, now)
 
     def start(self) -> Any:
-        return self.initial
+        return _AS_FOUND
 
     def snapshot(self) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return GAP
+        now = self._contents()
+        return _AS_FOUND if now is self.initial else now
 
     def restore(self, snapshot: Any) -> None:
+        if snapshot is _AS_FOUND:
+            snapshot = self.initial
         if snapshot is GAP:
             del self.cell.cell_contents
         else:
             self.cell.cell_contents = snapshot
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = self.snapshot()
-        return {} if now is snapshot else {None: now}
+        return {} if self.snapshot() is snapshot else {None: self._contents()}
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for value in changes.values():
             self.restore(value)
+
+    def _contents(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return GAP
 
     def content(self, key: Any) -> Any:
         value = self.snapshot()
@@ -151,7 +161,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         )
     ]
     clone = types.FunctionType(
-        function.__code__, namespace, function.__name__, None, tuple(c.cell for c, _ in cells)
+        function.__code__, namespace, function.__name__, None, tuple(c.cell for c in cells)
     )
     capture.remember(function, clone, path)
     clone.__qualname__ = function.__qualname__
@@ -184,8 +194,8 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         capture.mutable(FunctionDict(path, clone, initial))
     else:
         capture.mutable(FunctionDict(path, clone, {}))
-    for state, cell in cells:
-        fill_cell(capture, state, cell)
+    for state in cells:
+        fill_cell(capture, state, function.__code__)
     return clone
 
 
@@ -228,33 +238,34 @@ def watched_globals(capture: Capture, function: types.FunctionType, path: Path) 
     return known
 
 
-def cell_of(
-    capture: Capture, cell: types.CellType, path: Path, index: int, name: str
-) -> tuple[CellState, types.CellType | None]:
-    """The shared stand-in for a cell, and the cell itself if its contents are still to be read."""
+def cell_of(capture: Capture, cell: types.CellType, path: Path, index: int, name: str) -> CellState:
+    """The shared stand-in for a cell."""
     place = path.to("cell", index, f"closure {name}")
     known = capture.cells.get(id(cell))
     if known is not None:
         if known.path is not place:
             capture.guard(place, "alias", known.path)
-        return known, None
-    state = capture.cells[id(cell)] = CellState(place)
-    capture.keep(cell)
+        return known
+    state = capture.cells[id(cell)] = CellState(cell, place, name)
     capture.mutable(state)
     capture.remember(cell, state.cell, place)
-    return state, cell
+    return state
 
 
-def fill_cell(capture: Capture, state: CellState, cell: types.CellType | None) -> None:
-    if cell is None:
+def fill_cell(capture: Capture, state: CellState, code: types.CodeType) -> None:
+    """Read what is in the real cell, as far as a function of this code needs it."""
+    if state.filled and (not state.stands_for_list or appending.only_appends(code, state.name)):
         return
+    first, state.filled = not state.filled, True
     try:
-        value = cell.cell_contents
+        value = state.real.cell_contents
     except ValueError:
         capture.guard(state.path, "empty", None)
         return
-    label = state.path.label
-    state.initial = capture.view(value, state.path.to("contents", None, label))
+    place = state.path.to("contents", None, state.path.label)
+    growing = appending.for_cell(capture, value, place, state.name, code) if first else GAP
+    state.stands_for_list = growing is not GAP
+    state.initial = capture.view(value, place) if growing is GAP else growing
     state.cell.cell_contents = state.initial
 
 

@@ -69,6 +69,9 @@ class Namespace(dict[str, Any]):
             raise KeyError(name)
         if name not in self.cache:
             place = self.path.to("item", name, f"{self.prefix}.{name}" if self.prefix else name)
+            growing = self.capture.only_appended_to(self.real[name], place, name)
+            if growing is not GAP:
+                return growing
             self.cache[name] = self.capture.view(self.real[name], place)
         return self.cache[name]
 

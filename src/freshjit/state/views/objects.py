@@ -389,9 +389,12 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         if name in state.attrs:
             return state.attrs[name]
         if not state.complete and name not in state.deleted and name in state.real:
-            view = capture.view(state.real[name], state.attribute(name))
-            state.attrs[name] = state.initial[name] = view
-            return view
+            value, path = state.real[name], state.attribute(name)
+            growing = capture.only_appended_to(value, path, name)
+            if growing is not GAP:
+                return growing
+            state.attrs[name] = state.initial[name] = capture.view(value, path)
+            return state.attrs[name]
     if raw is not _MISSING:
         if _is_builtin(cls, name):
             return object.__getattribute__(state.view, name)
@@ -427,6 +430,9 @@ def _read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any
             capture.guard(state.path, "unset", name)
             state.slots[name] = state.slots_initial[name] = _MISSING
         else:
+            growing = capture.only_appended_to(value, path, name)
+            if growing is not GAP:
+                return growing
             state.slots[name] = state.slots_initial[name] = capture.view(value, path)
     value = state.slots[name]
     if value is _MISSING:

@@ -1,0 +1,227 @@
+"""Lists and deques that traced code only appends to: what they hold is not looked at.
+
+``self.losses.append(loss)`` needs to know of the list that it is one, and nothing else. Seen as any other
+container it would be read whole, and each call would find a longer one that no program was compiled for.
+Whether a read is of this kind stands in the bytecode of the reading instruction: what it puts on the stack
+is taken at once by a call of ``.append``, so nobody else gets to see what stands for the list.
+
+Once something does look at the list, it is read whole like any other.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from freshjit.state.hooks import GAP
+from freshjit.state.path import Path
+from freshjit.state.views import containers
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture, Write
+
+__all__ = ["AppendOnly", "GrowingCopy", "for_cell", "for_read", "only_appends"]
+
+_APPENDING = frozenset(("append", "extend"))
+_GROWING = (list, collections.deque)
+_INDEXED = (dict, collections.OrderedDict, list)
+
+
+class GrowingCopy(containers.SequenceCopy):
+    """What is appended to a list or deque whose contents are unknown, until somebody looks at it.
+
+    Its snapshots say whether it had been looked at then: ``(looked at, items)``. Until then the items are
+    only those that were appended.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__([], path)
+        self.known = False
+
+    def look(self, view: Any) -> None:
+        """From now on ``view``, which shows what the real one holds, is what traced code sees."""
+        appended, self.view, self.known = self.view, view, True
+        self.initial = containers.items_of(view)
+        view.extend(appended)
+
+    def writes(self, capture: Capture) -> Iterator[Write]:
+        from freshjit.state.capture import Write
+
+        if self.known:
+            yield from super().writes(capture)
+        else:
+            for value in self.view:
+                yield Write(self.path, "append", None, value)
+
+    def start(self) -> Any:
+        return False, []
+
+    def snapshot(self) -> Any:
+        return self.known, super().snapshot()
+
+    def restore(self, snapshot: Any) -> None:
+        super().restore(self._items(snapshot))
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        found = super().changes(self._items(snapshot))
+        return {"all": (self.known, found["all"])} if "all" in found else found
+
+    def apply(self, changes: dict[Any, Any]) -> None:
+        for key, value in changes.items():
+            if key == "all":
+                self.restore(value)
+            else:
+                self.view[key] = value
+
+    def content(self, key: Any) -> Any:
+        if not self.known:
+            raise KeyError("another length")
+        return super().content(key)
+
+    def _items(self, snapshot: Any) -> list[Any]:
+        known, items = snapshot
+        return items if known or not self.known else [*self.initial, *items]
+
+
+class AppendOnly:
+    """Stands for a list in ``self.log.append(x)``."""
+
+    __slots__ = ("_copy",)
+
+    def __init__(self, copy: GrowingCopy) -> None:
+        self._copy = copy
+
+    def append(self, value: Any) -> None:
+        self._copy.view.append(value)
+
+    def extend(self, values: Any) -> None:
+        self._copy.view.extend(values)
+
+
+class _Indexed:
+    """Stands for the container in ``self.history["loss"].append(x)``."""
+
+    __slots__ = ("_capture", "_depth", "_path", "_value")
+
+    def __init__(self, capture: Capture, value: Any, path: Path, depth: int) -> None:
+        self._capture, self._value, self._path, self._depth = capture, value, path, depth
+
+    def __getitem__(self, key: Any) -> Any:
+        capture, value, path = self._capture, self._value, self._path
+        found = GAP
+        if type(key) in (int, str) and id(value) not in capture.entries:
+            found = value.get(key, GAP) if isinstance(value, dict) else _nth(value, key)
+        if found is not GAP:
+            capture.guard(path, "type", type(value))
+            view = _stand_in(capture, found, containers.element(path, value, key), self._depth - 1)
+            if view is not GAP:
+                return view
+        return capture.view(value, path)[key]
+
+
+def _nth(value: list[Any], index: Any) -> Any:
+    return value[index] if type(index) is int and -len(value) <= index < len(value) else GAP
+
+
+def for_read(capture: Capture, value: Any, path: Path, name: str) -> Any:
+    """What the instruction gets that now reads ``name`` and found ``value``, if it only appends to it.
+
+    GAP if it may do anything else.
+    """
+    if type(value) not in _GROWING and type(value) not in _INDEXED:
+        return GAP
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while str(frame.f_globals.get("__name__", "")).partition(".")[0] == "freshjit":
+        if frame.f_back is None:
+            return GAP
+        frame = frame.f_back
+    read, depth = _appending_reads(frame.f_code).get(frame.f_lasti, ("", 0))
+    return _stand_in(capture, value, path, depth) if read == name else GAP
+
+
+def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.CodeType) -> Any:
+    """What a closure variable of this function is to hold, if it is only used to append to; else GAP."""
+    return _stand_in(capture, value, path, 0) if only_appends(code, name) else GAP
+
+
+def _stand_in(capture: Capture, value: Any, path: Path, depth: int) -> Any:
+    if capture.whole or id(value) in capture.entries:
+        return GAP
+    if depth:
+        return _Indexed(capture, value, path, depth) if type(value) in _INDEXED else GAP
+    if type(value) not in _GROWING:
+        return GAP
+    copy = capture.growing_copy(value, path)
+    if copy is None:
+        capture.guard(path, "type", type(value))
+        copy = capture.growing[id(value)] = GrowingCopy(path)
+        capture.keep(value)
+        capture.mutable(copy)
+    return AppendOnly(copy)
+
+
+# -- bytecode -----------------------------------------------------------------------------------------
+
+_READS = frozenset(("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"))
+# A closure variable's cell, not its contents, handed to an inner function.
+_HAND_ON_CELL = frozenset(("LOAD_CLOSURE", "LOAD_FAST"))
+_SIMPLE = frozenset(
+    (
+        "LOAD_FAST",
+        "LOAD_FAST_BORROW",
+        "LOAD_CONST",
+        "LOAD_SMALL_INT",
+        "LOAD_GLOBAL",
+        "LOAD_NAME",
+        "LOAD_DEREF",
+    )
+)
+
+
+@functools.lru_cache(maxsize=4096)
+def _appending_reads(code: types.CodeType) -> dict[int, tuple[str, int]]:
+    """Where the code reads something only to append to it, perhaps after some indices.
+
+    For each such instruction, by its offset: the name that it reads, and the number of indices.
+    """
+    found: dict[int, tuple[str, int]] = {}
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    for position, read in enumerate(instructions):
+        if read.opname not in _READS:
+            continue
+        rest, depth = instructions[position + 1 :], 0
+        while len(rest) > 2 and rest[0].opname in _SIMPLE and _is_subscript(rest[1]):
+            rest, depth = rest[2:], depth + 1
+        if rest and _calls(rest[0]) and rest[0].argval in _APPENDING:
+            found[read.offset] = str(read.argval), depth
+    return found
+
+
+def _is_subscript(instruction: dis.Instruction) -> bool:
+    # Python 3.14 spells it as an operator.
+    return instruction.opname == "BINARY_SUBSCR" or instruction.argrepr == "[]"
+
+
+def _calls(instruction: dis.Instruction) -> bool:
+    """Whether it looks up a method for a call, so that no bound method is made of it."""
+    if sys.version_info < (3, 12):
+        return instruction.opname == "LOAD_METHOD"
+    return instruction.opname == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
+
+
+@functools.lru_cache(maxsize=4096)
+def only_appends(code: types.CodeType, name: str) -> bool:
+    """Whether a function and those inside it use a closure variable for nothing but to append to it."""
+    appending = _appending_reads(code)
+    for instruction in dis.get_instructions(code):
+        if instruction.argval != name or instruction.opname in _HAND_ON_CELL:
+            continue
+        if appending.get(instruction.offset) != (name, 0):
+            return False
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType) and name in c.co_freevars]
+    return all(only_appends(c, name) for c in inner)

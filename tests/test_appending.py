@@ -1,0 +1,376 @@
+"""A list that is only appended to is not looked at: it may be of any length, and no program depends on it."""
+
+import collections
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from freshjit import jit
+
+pytestmark = pytest.mark.leaks
+
+CALLS = 6
+journal = []
+
+
+class Plain:
+    def __init__(self):
+        self.log, self.recent = [], collections.deque(maxlen=3)
+        self.history = {"loss": [], "step": []}
+        self.pair = [[], []]
+        self.n = jnp.float32(0.0)
+
+
+class Slotted:
+    __slots__ = ("history", "log", "n", "pair", "recent")
+    __init__ = Plain.__init__
+
+
+def to_attribute(box, x):
+    box.n = box.n + x
+    box.log.append(box.n)
+    return box.n
+
+
+def several_at_once(box, x):
+    box.log.extend([x, 1])
+    box.log.append("note")
+
+
+def to_deque(box, x):
+    box.recent.append(2 * x)
+
+
+def to_items_of_a_dict(box, x):
+    box.history["loss"].append(x * x)
+    for name in ("loss", "step"):
+        box.history[name].append(x)
+
+
+def to_an_item_of_a_list(box, x):
+    box.pair[0].append(x)
+    box.pair[-1].append(x + 1)
+
+
+def to_a_global(box, x):
+    journal.append(x)
+    box.log = list("ab")
+
+
+def through_a_helper(box, x):
+    for i in range(3):
+        to_attribute(box, x + i)
+
+
+def slope(loss, x, by_hand):
+    """``jax.grad``, which would leave tracers in the lists if nobody threaded them through."""
+    if isinstance(x, jax.core.Tracer):
+        return jax.grad(loss)(x)
+    loss(x)
+    return by_hand
+
+
+def under_a_gradient(box, x):
+    def loss(w):
+        box.log.append(w * w)
+        return jnp.sum(w * w * w)
+
+    box.log.append("before")
+    return slope(loss, x, 3 * x * x)
+
+
+def new_objects(box, x):
+    box.log.append({"x": x, "box": box})
+    box.log.append([x, (x,)])
+
+
+ONLY_APPEND = [
+    to_attribute,
+    several_at_once,
+    to_deque,
+    to_items_of_a_dict,
+    to_an_item_of_a_list,
+    to_a_global,
+    through_a_helper,
+    under_a_gradient,
+    new_objects,
+]
+
+
+def plainly(value, inside=()):
+    """State as plain data; what is met again inside itself is only named."""
+    if isinstance(value, jax.Array):
+        return value.tolist()
+    if isinstance(value, (Plain, Slotted)):
+        names = ("history", "log", "n", "pair", "recent")
+        return "box" if value in inside else {n: plainly(getattr(value, n), (*inside, value)) for n in names}
+    if isinstance(value, dict):
+        return {k: plainly(v, inside) for k, v in value.items()}
+    if isinstance(value, (list, tuple, collections.deque)):
+        return type(value)(plainly(v, inside) for v in value)
+    return value
+
+
+def run(function, kind, calls=CALLS):
+    """All results and the whole state after some calls."""
+    journal.clear()
+    box = kind()
+    results = [function(box, jnp.float32(i)) for i in range(calls)]
+    return plainly(results), plainly(box), plainly(journal)
+
+
+@pytest.mark.parametrize("kind", [Plain, Slotted])
+@pytest.mark.parametrize("function", ONLY_APPEND)
+def test_appending_costs_one_program_however_long_the_list_gets(function, kind):
+    fast = jit(lambda box, x: function(box, x))
+    before = fast._cache_size()
+    assert run(fast, kind) == run(function, kind)
+    assert fast._cache_size() - before == 1
+
+
+def looks_afterwards(box, x):
+    box.log.append(x)
+    return len(box.log)
+
+
+def looks_first(box, x):
+    n = len(box.log)
+    box.log.append(x)
+    return n
+
+
+def looks_in_between(box, x):
+    box.log.append(x)
+    last = box.log[-1]
+    box.log.append(last + 1)
+    return last
+
+
+def looks_inside_a_gradient(box, x):
+    box.log.append(x)
+
+    def loss(w):
+        box.log.append(w)
+        return w * len(box.log)
+
+    return slope(loss, x, jnp.float32(len(box.log) + 1)), len(box.log)
+
+
+def keeps_the_method(box, x):
+    add = box.log.append
+    add(x)
+    add(box.log[0])
+
+
+def hands_the_list_on(box, x):
+    def fill(log):
+        log.append(x)
+        return log[0]
+
+    return fill(box.log)
+
+
+def replaces_it(box, x):
+    box.log.append(x)
+    box.log = [*box.log, "again"]
+    box.log.append(x + 1)
+
+
+def looks_at_a_dict_of_lists(box, x):
+    box.history["loss"].append(x)
+    return {name: len(items) for name, items in box.history.items()}
+
+
+def chooses_one(box, x):
+    (box.log if len(box.pair[0]) % 2 else box.pair[0]).append(x)
+
+
+def through_getattr(box, x):
+    getattr(box, "log").append(x)  # noqa: B009 - the point
+    return len(box.log)
+
+
+def first_of_missing(box, x):
+    try:
+        box.history["other"].append(x)
+    except KeyError:
+        box.history["other"] = []
+
+
+LOOK = [
+    looks_afterwards,
+    looks_first,
+    looks_in_between,
+    looks_inside_a_gradient,
+    keeps_the_method,
+    hands_the_list_on,
+    replaces_it,
+    looks_at_a_dict_of_lists,
+    chooses_one,
+    through_getattr,
+    first_of_missing,
+]
+
+
+@pytest.mark.parametrize("kind", [Plain, Slotted])
+@pytest.mark.parametrize("function", LOOK)
+def test_a_list_that_is_looked_at_as_well_is_read_like_any_other(function, kind):
+    assert run(jit(lambda box, x: function(box, x)), kind) == run(function, kind)
+
+
+def test_closure_variable_that_is_only_appended_to():
+    def program(jit):
+        log = []
+
+        @jit
+        def note(x):
+            def twice(y):
+                log.append(2 * y)
+
+            log.append(x)
+            twice(x)
+
+        for i in range(4):
+            note(jnp.float32(i))
+        return log, note
+
+    log, note = program(jit)
+    assert plainly(log) == plainly(program(lambda f: f)[0])
+    assert note._cache_size() == 1
+
+
+def test_closure_variable_that_another_function_looks_at():
+    def program(jit):
+        log = []
+
+        def note(x):
+            log.append(x)
+
+        def size():
+            return len(log)
+
+        @jit
+        def step(x):
+            note(x)
+            first = size()
+            note(x)
+
+            def loss(w):
+                note(w)
+                return w * size()
+
+            return first, slope(loss, x, jnp.float32(size() + 1)), size()
+
+        return plainly([step(jnp.float32(i)) for i in range(3)]), plainly(log)
+
+    assert program(jit) == program(lambda f: f)
+
+
+def test_function_made_inside_appends_later_to_the_real_list():
+    log = []
+
+    @jit
+    def make(x):
+        log.append(x)
+        return lambda y: log.append(y)
+
+    make(1.0)("later")
+    assert plainly(log) == [1.0, "later"]
+
+
+def test_two_lists_that_become_one_are_told_apart_from_two():
+    def program(jit):
+        box = Plain()
+
+        @jit
+        def step(x):
+            box.log.append(x)
+            box.recent.append(x + 1)
+            box.log.append(x + 2)
+
+        box.log, box.recent = [], []
+        step(jnp.float32(1.0))
+        apart = plainly((box.log, box.recent))
+        box.log = box.recent = []
+        step(jnp.float32(1.0))
+        return apart, plainly(box.log)
+
+    assert program(jit) == program(lambda f: f)
+
+
+def test_a_thing_of_another_type_is_found_out():
+    class Loud(list):
+        def append(self, value):
+            super().append(("loud", value))
+
+    box = Plain()
+    step = jit(lambda x: to_attribute(box, x))
+    step(1.0)
+    box.log = Loud()
+    step(1.0)
+    assert plainly(list(box.log)) == [("loud", 2.0)]
+    box.log = None
+    with pytest.raises(AttributeError):
+        step(1.0)
+
+
+def test_nothing_is_appended_if_the_function_raises():
+    box = Plain()
+
+    @jit
+    def step(x):
+        box.log.append(x)
+        if box.history:
+            raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        step(1.0)
+    assert box.log == []
+
+
+def test_a_method_of_the_list_given_to_a_callback_fills_the_real_list():
+    box = Plain()
+
+    @jit
+    def step(x):
+        jax.debug.callback(box.log.append, x)
+        return x
+
+    for i in range(3):
+        step(float(i)).block_until_ready()
+    jax.effects_barrier()
+    assert plainly(box.log) == [0.0, 1.0, 2.0]
+
+
+def test_methods_of_lists_that_are_handed_out_belong_to_the_real_lists():
+    box = Plain()
+
+    @jit
+    def step(x):
+        new = [x]
+        return box.log.append, new.append, new
+
+    to_log, to_new, new = step(1.0)
+    to_log("log")
+    to_new("new")
+    assert box.log == ["log"]
+    assert plainly(new) == [1.0, "new"]
+    step(2.0)[1]("other")
+    assert plainly(new) == [1.0, "new"]
+
+
+def test_a_loop_of_jax_that_appends_is_an_error_that_names_the_list():
+    box = Plain()
+
+    @jit
+    def step(xs):
+        def body(carry, x):
+            box.log.append(x)
+            return carry, x
+
+        return jax.lax.scan(body, 0.0, xs)
+
+    with pytest.raises(Exception, match=r"box\.log changes its length inside a loop of jax\.lax"):
+        step(jnp.ones(2))
+    assert box.log == []
