@@ -71,11 +71,12 @@ def functional_write(params: Params, x: jax.Array) -> tuple[jax.Array, jax.Array
 
 
 class Constants:
-    """Twenty numbers that never change, as attributes."""
+    """Twenty numbers that never change, as attributes, and twenty flags."""
 
     def __init__(self) -> None:
         for index in range(20):
             setattr(self, f"c{index}", 1.0 + index / 64)
+            setattr(self, f"flag{index}", True)
 
 
 def rows(quick: bool) -> Iterator[Row]:
@@ -90,6 +91,7 @@ def rows(quick: bool) -> Iterator[Row]:
             yield attempt(what, partial(measure, what, depth))
 
     for name, measure in (
+        ("20 flags", _numbers_flags),
         ("literals", _numbers_literal),
         ("functional jax.jit with literals", _numbers_baked),
     ):
@@ -108,10 +110,25 @@ def _by_attributes(c: Constants, x: jax.Array) -> jax.Array:
     return x * c.c10 + c.c11 * c.c12 - c.c13 + c.c14 * c.c15 - c.c16 + c.c17 * c.c18 - c.c19
 
 
+def _by_flags(c: Constants, x: jax.Array) -> jax.Array:
+    if c.flag0 and c.flag1 and c.flag2 and c.flag3 and c.flag4 and c.flag5 and c.flag6 and c.flag7:
+        x = _by_literals(x)
+    if c.flag8 and c.flag9 and c.flag10 and c.flag11 and c.flag12 and c.flag13 and c.flag14 and c.flag15:
+        x = x if c.flag16 and c.flag17 and c.flag18 and c.flag19 else -x
+    return x
+
+
 def _by_literals(x: jax.Array) -> jax.Array:
     x = x * 1.0 + 1.015625 * 1.03125 - 1.046875 + 1.0625 * 1.078125 - 1.09375 + 1.109375 * 1.125 - 1.140625
     x = x * 1.15625 + 1.171875 * 1.1875 - 1.203125 + 1.21875 * 1.234375 - 1.25
     return x + 1.265625 * 1.28125 - 1.296875
+
+
+def _numbers_flags(what: str) -> Row:
+    constants, x = Constants(), jnp.ones(8)
+    named = freshjit.jit(lambda x: _by_attributes(constants, x))
+    flags = freshjit.jit(lambda x: _by_flags(constants, x))
+    return ratio_row(what, compare(lambda: named(x), lambda: flags(x)), NUMBERS_GOAL)
 
 
 def _numbers_literal(what: str) -> Row:
