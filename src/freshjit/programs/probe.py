@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import math
 import operator
 import types
@@ -221,13 +222,11 @@ def generate(
             _write_guard(writer, guard)
     if arrays:
         writer.line(f"arrays = ({_items(writer, arrays)})", 2)
-        kinds = f"(*map(type, arrays),) != array_types_{len(arrays)} and not all(map(is_array, arrays))"
-        writer.names[f"array_types_{len(arrays)}"] = (_compat.ArrayImpl,) * len(arrays)
         if not check_avals:
-            writer.line(f"if {kinds}: return {shape_miss}", 2)
-    if len(record.distinct) > 1:
-        things = f"({_items(writer, record.distinct)})"
-        writer.line(f"if len({{*map(id, {things})}}) != {len(record.distinct)}: return {shape_miss}", 2)
+            others = _other_types(writer, arrays)
+            writer.line(f"if ({others}) and not all(map(is_array, arrays)): return {shape_miss}", 2)
+    for things in _may_coincide(record):
+        writer.line(f"if {_coincide(writer, things)}: return {shape_miss}", 2)
     if len(arrays) == len(record.slots):
         slots = "arrays" if arrays else "()"
     else:
@@ -270,6 +269,38 @@ def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _items(writer: _Writer, paths: Sequence[Path]) -> str:
     return "".join(f"{writer.read(p)}, " for p in paths)
+
+
+# Up to so many things are compared one by one, which is quicker than going over a tuple of them.
+_FEW = 3
+
+
+def _other_types(writer: _Writer, arrays: Sequence[Path]) -> str:
+    """The expression that is true if some array is of another type than JAX's own arrays."""
+    kind = writer.bind(_compat.ArrayImpl, "Array")
+    if len(arrays) <= _FEW:
+        return " or ".join(f"type({writer.read(path)}) is not {kind}" for path in arrays)
+    return f"(*map(type, arrays),) != {writer.bind((_compat.ArrayImpl,) * len(arrays), 'array_types')}"
+
+
+def _may_coincide(record: Record) -> list[list[Path]]:
+    """What must be different objects and is not so by its type, in groups of one type."""
+    types = {id(guard.path): guard.value for guard in record.guards if guard.kind == "type"}
+    types.update({id(slot.path): slot.kind for slot in record.slots})
+    groups: dict[Any, list[Path]] = {}
+    for path in record.distinct:
+        groups.setdefault(types.get(id(path)), []).append(path)
+    if None in groups:  # of unknown type: it could be any of the others
+        return [record.distinct] if len(record.distinct) > 1 else []
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _coincide(writer: _Writer, things: Sequence[Path]) -> str:
+    """The expression that is true if two of the things are one object."""
+    if len(things) <= _FEW:
+        pairs = itertools.combinations(map(writer.read, things), 2)
+        return " or ".join(f"{a} is {b}" for a, b in pairs)
+    return f"len({{*map(id, ({_items(writer, things)}))}}) != {len(things)}"
 
 
 def _argument_code(argument: Argument) -> str:
