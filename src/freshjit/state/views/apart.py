@@ -205,6 +205,11 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
         for cell in value.__closure__ or ():
             with contextlib.suppress(ValueError):  # an empty cell
                 cell.cell_contents = mapped(cell.cell_contents)
+        defaults = mapped(value.__defaults__)
+        if defaults is not value.__defaults__:
+            value.__defaults__ = defaults
+        mapped(value.__kwdefaults__)
+        mapped(value.__dict__)
         return value
     if kind is types.MethodType:
         mapped(value.__self__)
