@@ -715,6 +715,28 @@ def test_python_values_that_a_body_only_hands_on_stay_what_they_are(transform):
     assert jitted._cache_size() - programs_before <= 2
 
 
+@pytest.mark.parametrize("transform", [looped_by_scan, looped_by_fori_loop, branched_by_cond])
+def test_closure_variable_that_a_body_assigns(transform):
+    total = jnp.float32(1.0)
+
+    def body(v):
+        nonlocal total
+        total = total + v
+        return v * total
+
+    def plainly(x):
+        nonlocal total
+        if transform is branched_by_cond:
+            return body(x[0])
+        values = [body(v) for v in x]
+        return sum(values) if transform is looped_by_fori_loop else jnp.stack(values)
+
+    wanted, after = plainly(X), total
+    total = jnp.float32(1.0)
+    assert same(jit(lambda x: transform(body, x))(X), wanted)
+    assert same(total, after)
+
+
 def test_loop_with_a_traced_number_of_rounds():
     model = Model()
 

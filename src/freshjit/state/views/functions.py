@@ -81,7 +81,7 @@ class CellState:
             return GAP
 
     def content(self, key: Any) -> Any:
-        value = self.snapshot()
+        value = self._contents()
         if value is GAP:
             raise KeyError(str(self.path))
         return value
