@@ -6,6 +6,8 @@
   trace before it starts.
 * ``_SlotTracer``: a traced value that depends on captured arrays alone can still be asked for its
   concrete value (``if self.flag:``), because the arrays are known. Public tracers always refuse.
+* ``_SlotTrace._new_const``: where an array enters a trace as a constant; public API shows the constants
+  only when all is over, and not the scalar ones.
 * ``Direct``: the same questions answered where a function runs in the trace that is current.
 * ``eval_jaxpr``, ``trace_is_clean``, ``JitFunction``: small facts that JAX does not export.
 
@@ -215,6 +217,12 @@ class _SlotTrace(_pe.DynamicJaxprTrace):
             return super().var_to_tracer(var, source_info, parent)
         return _SlotTracer(self, var.aval, var, source_info, parent)
 
+    def _new_const(self, aval: Any, c: Any, source_info: Any) -> Any:
+        recorder = _recorders.get(id(self))
+        if recorder is not None:
+            recorder.on_constant(c)
+        return super()._new_const(aval, c, source_info)
+
 
 class Recorder:
     """Makes inputs of captured arrays, at the level of the trace that is current at construction.
@@ -225,6 +233,7 @@ class Recorder:
         as_value: the same for an operand.
         as_exponent: the same for the exponent of an array of integers.
         call: calls a function of JAX's with such arguments, given as a tuple and a dictionary.
+        on_constant: called with each array that becomes a constant, as no input stands for it.
     """
 
     def __init__(
@@ -234,8 +243,10 @@ class Recorder:
         as_value: Callable[[Any], Any],
         as_exponent: Callable[[Any], Any] = lambda value: value,
         call: Callable[[Any, Any, Any], Any] = lambda function, args, kwargs: function(*args, **kwargs),
+        on_constant: Callable[[Any], None] = lambda array: None,
     ) -> None:
-        self.on_concrete, self.as_index, self.as_value = on_concrete, as_index, as_value
+        self.on_concrete, self.on_constant = on_concrete, on_constant
+        self.as_index, self.as_value = as_index, as_value
         self.as_exponent, self.call = as_exponent, call
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:

@@ -13,6 +13,7 @@ __all__ = [
     "CapturedNumpyWriteError",
     "FreshjitError",
     "FreshjitWarning",
+    "FrozenValueError",
     "LeakedWriteError",
     "StaleCompiledError",
     "StateMismatchError",
@@ -41,6 +42,10 @@ class LeakedWriteError(FreshjitError, RuntimeError):
 
 class StaleCompiledError(FreshjitError, RuntimeError):
     """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
+
+
+class FrozenValueError(FreshjitError, RuntimeError):
+    """With ``jit(strict=True)``: something was read while tracing that later calls would not read again."""
 
 
 class StateMismatchError(FreshjitError, LookupError):

@@ -16,7 +16,7 @@ import numpy as np
 
 from freshjit import _compat, live
 from freshjit.aot import Lowered, Traced
-from freshjit.errors import FreshjitError, UnsupportedStateError
+from freshjit.errors import FreshjitError, FrozenValueError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
@@ -24,6 +24,7 @@ from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture, Record
+from freshjit.state.guards import Frozen
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 
@@ -54,6 +55,7 @@ class _Options:
         donate_argnames: str | Iterable[str] | None,
         static: str | Iterable[str] | None,
         dynamic: str | Iterable[str] | None,
+        strict: bool,
         others: dict[str, Any],
     ) -> None:
         jax_parameters: dict[str, Any] = {
@@ -71,10 +73,12 @@ class _Options:
             **jax_parameters,
             "static": overrides.static or None,
             "dynamic": overrides.dynamic or None,
+            "strict": strict,
         }
         # What says that nothing was said is one object, and would be another one in a pickle.
         self.given = {name: value for name, value in given.items() if value is not _UNSPECIFIED}
         self.overrides = overrides if overrides else None
+        self.strict = strict
         self.parameters = parameters_of(function)
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
         self.static = self._resolve(static_argnums, static_argnames, "static")
@@ -87,6 +91,7 @@ class _Options:
             _frozen(out_shardings),
             tuple(sorted((k, _frozen(v)) for k, v in others.items())),
             overrides.key,
+            strict,
         )
 
     def _resolve(
@@ -213,9 +218,16 @@ class FreshJit(Generic[P, R]):
             if not (capture.saw_numpy or capture.used_numbers):
                 raise
             record = self._capture_plainly(capture, args, kwargs, arguments)
+        self._tell(record.frozen)
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
         return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)
+
+    def _tell(self, frozen: Sequence[Frozen]) -> None:
+        """Report what has become part of the program though later calls may find it changed."""
+        if frozen and self._options.strict:
+            raise FrozenValueError("\n".join(f.message(self.__name__, f" (at {f.where})") for f in frozen))
+        self._store.report(frozen)
 
     def _capture_plainly(
         self, failed: Capture, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Sequence[Argument]
@@ -431,6 +443,7 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
     compiler_options: dict[str, Any] | None = None,
     static: str | Iterable[str] | None = None,
     dynamic: str | Iterable[str] | None = None,
+    strict: bool = False,
 ) -> Any:
     """Compile a function with JAX so that it always does what the plain function would do now.
 
@@ -453,6 +466,9 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
             or the name of a closure variable or global. A number at a ``static`` place is always
             compiled for its value; one at a ``dynamic`` place is an input from the first compilation on.
             Without them a number is compiled for its value until it has changed once.
+        strict: what the function reads while it is traced and later calls would not read again (the clock,
+            files, random numbers of Python and NumPy, an array from an unknown origin) is an error.
+            Otherwise a ``FreshjitWarning`` tells of it, once per place.
 
     Returns:
         A function with the same parameters and the methods of ``jax.jit``'s result (``lower``,
@@ -461,6 +477,7 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
     Raises:
         FreshjitError: on call, if some state can be neither read nor written under a trace. State is
             then as it was before the call.
+        FrozenValueError: on call, with ``strict``. State is then as it was, too.
 
     Example:
         >>> import jax.numpy as jnp
@@ -504,6 +521,7 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
         "donate_argnames": donate_argnames,
         "static": static,
         "dynamic": dynamic,
+        "strict": strict,
     }
     others: dict[str, Any] = {}
     if keep_unused:
@@ -532,7 +550,7 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
 
 
 def _all_default(parameters: dict[str, Any]) -> bool:
-    return all(v is None or v is _UNSPECIFIED for v in parameters.values())
+    return all(v is None or v is False or v is _UNSPECIFIED for v in parameters.values())
 
 
 def _refuse_generators(fun: Any) -> None:

@@ -1007,7 +1007,7 @@ class Writer:
         ]
         options += ["model = copy.copy(model)", "model = copy.deepcopy(model)", "jax.clear_caches()"]
         if self.methods:
-            options += ["Model.m0 = lambda self, v: v * 0.75", "Model.m0 = helper1"]
+            options += ["Model.m0 = lambda self, v: v * 0.75", "Model.m0 = lambda self, v: helper1(v)"]
         text = self.pick(options)
         return text.split("\n")
 

@@ -16,7 +16,7 @@ from typing import Any
 from freshjit.errors import warn
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
-from freshjit.state.guards import Guard, user_line
+from freshjit.state.guards import Frozen, Guard, user_line
 
 __all__ = ["Store", "store_for"]
 
@@ -46,6 +46,7 @@ class Store:
         self._by_signature: dict[Any, tuple[Program, ...]] | None = None
         self._warned = False
         self._warned_about: set[str] = set()
+        self._reported: set[Frozen] = set()
         # Python numbers in state (trails of their paths) that have changed between calls, and those
         # among them that the function cannot be traced with as numbers that change.
         self.changing: frozenset[Any] = frozenset()
@@ -78,6 +79,13 @@ class Store:
                     "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
                     user_line(),
                 )
+
+    def report(self, frozen: Iterable[Frozen]) -> None:
+        """Say once per place what has become part of a program though later calls may find it changed."""
+        for what in frozen:
+            if what not in self._reported:
+                warn(what.message(self.name), what.where)  # which may be an error: then it is said again
+                self._reported.add(what)
 
     def give_up(self, trails: Iterable[Any]) -> None:
         """Treat these numbers by value again: the function could not be traced with them changing."""

@@ -19,12 +19,13 @@ import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import StateMismatchError, UnsupportedStateError, warn
+from freshjit.errors import StateMismatchError, UnsupportedStateError
 from freshjit.state import recipes
 from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
-from freshjit.state.guards import Guard, Kind, SourceLine, user_line
+from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
+from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 from freshjit.state.views import appending, arrays, modules, numbers, objects, view_of
@@ -136,6 +137,7 @@ class Record:
     distinct: list[Path]
     result_tree: Any
     result_outputs: list[int | None]  # per leaf of the result: which output it is, if any
+    frozen: Sequence[Frozen] = ()
     late_rules: bool = False
     """Whether rules of custom derivatives that read state are left for JAX to run, should it
     differentiate the program from outside: then, and under any transform, it must not be used."""
@@ -196,7 +198,9 @@ class Capture:
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
         self._arguments_changed = False
+        self.frozen: list[Frozen] = []
         self._random: list[tuple[str, Any, Any]] = []
+        self._there_before: dict[int, Any] = {}  # arrays, by id
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
         self.number_views: list[numbers.NumberView] = []
         self.plain_numpy = plain_numpy
@@ -371,22 +375,44 @@ class Capture:
         """Notice if a random generator of NumPy or Python moves during the run."""
         self._random.append((label, generator, _random_state(generator)))
 
+    def report_frozen(self, what: str, remedy: str, where: SourceLine | None = None) -> None:
+        """Note that traced code did something whose result can be neither guarded nor made an input.
+
+        Parameters:
+            where: the user's line, if it is not the one that runs now.
+        """
+        self.frozen.append(Frozen(what, remedy, where or user_line()))
+        if self.outer is not None:
+            self.outer.report_frozen(what, remedy, where)
+
     def _report_random(self) -> None:
         for label, generator, before in self._random:
             if _random_state(generator) != before:
-                name = getattr(self.function, "__name__", "a function")
-                warn(
-                    f"{label} gave random numbers while {name} was traced: they are constants "
-                    "of the compiled program, the same at every call.\nUse "
-                    "jax.random with a key, or draw outside and pass the numbers as arguments.",
-                    user_line(),
+                self.report_frozen(
+                    f"{label} gave random numbers",
+                    "Use jax.random with a key, or draw outside and pass the numbers as arguments.",
+                    self._first_line(),
                 )
+
+    def _first_line(self) -> SourceLine | None:
+        """Where the function is written, for what cannot be told of any line in it."""
+        wrapped = inspect.unwrap(self.function)
+        code = getattr(getattr(wrapped, "__func__", wrapped), "__code__", None)
+        return None if code is None else SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
+
+    def _on_constant(self, array: Any) -> None:
+        if self._there_before.get(id(array)) is array:
+            self.report_frozen(
+                f"an array {array.aval.str_short()} was used that was there before, but to which no path "
+                "leads that freshjit knows",
+                "Keep it in an attribute, a variable or a container, or pass it as an argument.",
+            )
 
     def in_installed_package(self, path: Path) -> bool:
         """Whether the path is a global of an installed package rather than of the user's code."""
         for namespace in self.namespaces.values():
             if namespace.path is path.parent:
-                return "site-packages" in str(namespace.real.get("__file__", ""))
+                return is_installed(namespace.real.get("__file__"))
         return False
 
     def keep(self, thing: Any) -> None:
@@ -481,7 +507,9 @@ class Capture:
                 arrays.to_jax,
                 numbers.plain_number,
                 modules.call_library,
+                self._on_constant,
             )
+            self._there_before = {id(array): array for array in jax.live_arrays()}
             thread.capture = self
             try:
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
@@ -580,6 +608,7 @@ class Capture:
             distinct=finished["distinct"],
             result_tree=finished["tree"],
             result_outputs=finished["leaves"],
+            frozen=self.frozen,
             late_rules=self.late_rules,
         )
 
@@ -622,6 +651,7 @@ class Capture:
                 thing.clear()
             self.cells.clear()
             self.growing.clear()
+            self._there_before.clear()
             self._keep.clear()
 
     @contextmanager

@@ -1,5 +1,7 @@
 """Guards: the conditions on captured state under which a program is valid, as plain data.
 
+What was read and cannot be made a condition is ``Frozen``.
+
 A guard belongs to one path and says what was found there. How it is checked quickly is the probe's
 business (``programs/probe.py``); how it is explained, the explanation's.
 """
@@ -12,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from freshjit.state.held import held
 from freshjit.state.path import Path
 
-__all__ = ["Guard", "Kind", "SourceLine", "user_line"]
+__all__ = ["Frozen", "Guard", "Kind", "SourceLine", "user_line"]
 
 Kind = Literal[
     "type",  # type(p) is value
@@ -75,6 +77,27 @@ class Guard:
 
     def __repr__(self) -> str:
         return f"Guard({self.path}, {self.kind}, {self.value!r})"
+
+
+class Frozen(NamedTuple):
+    """Something traced code did whose result can be neither guarded nor made an input.
+
+    Attributes:
+        what: what was done.
+        remedy: what to do instead.
+        where: the user's line.
+    """
+
+    what: str
+    remedy: str
+    where: SourceLine | None
+
+    def message(self, name: str, place: str = "") -> str:
+        """What to tell the user about the function of this name."""
+        return (
+            f"{self.what} while {name} was traced{place}: what came of it is a constant of the compiled "
+            f"program, the same at every call.\n{self.remedy}"
+        )
 
 
 _SKIPPED_PACKAGES = ("freshjit", "jax", "jaxlib", "numpy", "functools", "contextlib", "dataclasses")

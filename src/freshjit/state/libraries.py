@@ -12,7 +12,7 @@ import sysconfig
 import types
 from typing import Any
 
-__all__ = ["is_library_class", "is_library_function", "is_library_module", "is_user_class"]
+__all__ = ["is_installed", "is_library_class", "is_library_function", "is_library_module", "is_user_class"]
 
 _COMPUTING = ("jax", "jaxlib", "numpy", "ml_dtypes", "opt_einsum", "scipy")
 _TOOLS = ("freshjit", "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "rich")
@@ -42,6 +42,11 @@ def is_library_function(function: types.FunctionType) -> bool:
     if _is_ours(name):  # doctests of our own modules run in their namespaces, but are the user's
         return function.__code__.co_filename.startswith(_OUR_FOLDER)
     return is_library_module(name)
+
+
+def is_installed(file: Any) -> bool:
+    """Whether a source file belongs to an installed package rather than to the user."""
+    return "site-packages" in str(file)
 
 
 _OUR_FOLDER = __file__.removesuffix("state/libraries.py")

@@ -41,6 +41,7 @@ from freshjit.state.views import (
     modules,
     numbers,
     objects,
+    outside,
     transforms,
 )
 
@@ -172,5 +173,5 @@ def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
     )
 
 
-for module in (transforms, loops, callbacks):
+for module in (transforms, loops, callbacks, outside):
     module.install()

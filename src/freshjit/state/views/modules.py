@@ -21,6 +21,7 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
+from freshjit.state.values import is_plain
 from freshjit.state.views import arrays
 from freshjit.state.views.numbers import add_up, math_function, pow_of_three
 
@@ -228,17 +229,37 @@ class ModuleView(types.ModuleType):
 
 
 class LibraryModule(types.ModuleType):
-    """A module of JAX: the same names, with what must see the capture replaced."""
+    """A module of a library: the same names, with what must see the capture replaced.
+
+    Its settings (``sys.argv``, ``logging.raiseExceptions``) are state like those of the user's modules.
+    """
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
         object.__setattr__(self, "_freshjit_module", module)
 
     def __getattr__(self, name: str) -> Any:
-        return library_value(getattr(object.__getattribute__(self, "_freshjit_module"), name))
+        module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
+        value = getattr(module, name)
+        if thread.capture is not None and _is_setting(value) and module.__name__ not in _OF_CONSTANTS:
+            return thread.capture.view(value, imported(module).attr(name))
+        return library_value(value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(object.__getattribute__(self, "_freshjit_module"), name, value)
 
     def __dir__(self) -> list[str]:
         return dir(object.__getattribute__(self, "_freshjit_module"))
+
+
+_OF_CONSTANTS = frozenset(("math", "cmath", "string", "numpy", "jax", "jax.numpy", "jax.lax"))
+
+
+def _is_setting(value: Any) -> bool:
+    """Whether a module's entry is data that somebody may change."""
+    if type(value) in (list, tuple):
+        return all(map(is_plain, value))
+    return is_plain(value)
 
 
 def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
@@ -305,8 +326,7 @@ def library_value(value: Any) -> Any:
     if known is not None:
         return known[1]
     if isinstance(value, types.ModuleType):
-        watched = value.__name__.partition(".")[0] in ("jax", "math", "cmath", "os", "importlib")
-        view: Any = LibraryModule(value) if watched else value
+        view: Any = LibraryModule(value) if is_library_module(value.__name__) else value
     elif isinstance(value, types.BuiltinFunctionType) and value.__module__ in ("math", "cmath"):
         view = math_function(value)
     elif isinstance(value, jnp.ufunc):
@@ -579,6 +599,7 @@ def builtins_for(capture: Capture) -> dict[str, Any]:
     """Python's builtins as cloned functions see them."""
     names = dict(vars(builtins))
     names.update(_replaced_builtins)
+    names.update({name: library_value(names[name]) for name in ("open", "input")})
 
     def import_(
         name: str,
