@@ -536,3 +536,15 @@ def test_argument_of_a_wrong_kind_after_a_compiled_call():
     with pytest.raises(TypeError):
         f(object())
     assert float(f(1.0)) == 2.0
+
+
+def test_the_users_own_error_is_not_replaced_by_one_of_a_second_attempt():
+    table = np.zeros(2)
+
+    @jit
+    def step(x):
+        table[0] = x
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        step(1.0)

@@ -259,6 +259,11 @@ class Recorder:
         _recorders.pop(id(self._trace), None)
         self._trace = None
 
+    def abandon(self) -> None:
+        """An error ends the trace: let go of its tracers."""
+        if self._trace is not None:
+            _abandon(self._trace)
+
     def input(self, array: Any) -> Any:
         """The tracer that stands for ``array``: the array will be among the jaxpr's constants."""
         trace = self._trace
@@ -288,6 +293,9 @@ class Recorder:
         _recorders[id(trace)] = self
         try:
             yield
+        except BaseException:
+            _abandon(trace)
+            raise
         finally:
             _recorders.pop(id(trace), None)
 
@@ -324,6 +332,9 @@ class Direct:
     def close(self) -> None:
         self._traces.clear()
 
+    def abandon(self) -> None:
+        """Nothing: the trace goes on for others."""
+
     @property
     def is_current(self) -> bool:
         """Never: nothing is recorded."""
@@ -350,6 +361,16 @@ class Direct:
 
 
 _recorders: dict[int, Recorder] = {}
+
+
+def _abandon(trace: Any) -> None:
+    """Let go of the tracers of a trace that an error has ended.
+
+    JAX drops them when a trace ends well. Otherwise a finalizer of each constant keeps the trace, and so
+    every tracer of it, alive for ever.
+    """
+    trace.frame.tracing_eqns.clear()
+    trace.frame.constid_to_tracer.clear()
 
 
 def _is_var(atom: Any) -> bool:

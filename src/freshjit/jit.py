@@ -25,6 +25,7 @@ from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture, Record
 from freshjit.state.guards import Frozen
+from freshjit.state.libraries import raised_by_the_user
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 
@@ -212,12 +213,18 @@ class FreshJit(Generic[P, R]):
             record = capture.run(args, kwargs, arguments)
         except FreshjitError:
             raise
-        except Exception:
+        except Exception as error:
             # Some library may have met our stand-in for a NumPy array, or for a number that changes, where
             # only the real thing will do.
             if not (capture.saw_numpy or capture.used_numbers):
                 raise
-            record = self._capture_plainly(capture, args, kwargs, arguments)
+            try:
+                record = self._capture_plainly(capture, args, kwargs, arguments)
+            except Exception as other:
+                # Some things can only be done with stand-ins: where that was not it, the first error counts.
+                if type(other) is type(error) or not raised_by_the_user(error):
+                    raise
+                raise error from None
         self._tell(record.frozen)
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs

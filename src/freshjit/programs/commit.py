@@ -10,47 +10,50 @@ from typing import Any, cast
 import jax
 import numpy as np
 
+from freshjit.state.interrupts import undisturbed
+
 __all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
 
-Undo = Callable[[], Any]
+# What to do, and what to undo it with, whether it has been done, half done or not at all.
+Step = tuple[Callable[[], Any], Callable[[], Any]]
 
 
 def apply(writes: list[tuple[str, Any, Any, Any]]) -> None:
     """Make all the writes ``(action, target, key, value)``, or none of them."""
-    undo: list[Undo] = []
+    undo: list[Callable[[], Any]] = []
     try:
         for action, target, key, value in writes:
-            undo.append(_ACTIONS[action](target, key, value))
+            do, back = _ACTIONS[action](target, key, value)
+            undo.append(back)  # first: an interrupt may come in between
+            do()
     except BaseException:
-        for step in reversed(undo):
-            step()
+        undisturbed(lambda: _take_back(undo))
         raise
+
+
+def _take_back(undo: list[Callable[[], Any]]) -> None:
+    for back in reversed(undo):
+        back()
 
 
 _GAP = object()
 
 
-def _setattr(target: Any, key: str, value: Any) -> Undo:
+def _setattr(target: Any, key: str, value: Any) -> Step:
     old = _slot_or_dict(target, key)
-    object.__setattr__(target, key, value)
-    return lambda: _restore_attr(target, key, old)
+    return lambda: object.__setattr__(target, key, value), lambda: _restore_attr(target, key, old)
 
 
-def _setdict(target: Any, key: str, value: Any) -> Undo:
-    namespace = target.__dict__
-    old = namespace.get(key, _GAP)
-    namespace[key] = value
-    return lambda: namespace.pop(key, None) if old is _GAP else namespace.__setitem__(key, old)
+def _setdict(target: Any, key: str, value: Any) -> Step:
+    return _set_in_mapping(target.__dict__, key, value)
 
 
-def _delattr(target: Any, key: str, _: Any) -> Undo:
+def _delattr(target: Any, key: str, _: Any) -> Step:
     old = _slot_or_dict(target, key)
     namespace = getattr(target, "__dict__", None)
     if namespace is not None and key in namespace:
-        del namespace[key]
-    else:
-        object.__delattr__(target, key)
-    return lambda: _restore_attr(target, key, old)
+        return lambda: namespace.__delitem__(key), lambda: namespace.__setitem__(key, old)
+    return lambda: object.__delattr__(target, key), lambda: _restore_attr(target, key, old)
 
 
 def _slot_or_dict(target: Any, key: str) -> Any:
@@ -61,69 +64,74 @@ def _slot_or_dict(target: Any, key: str) -> Any:
 
 
 def _restore_attr(target: Any, key: str, old: Any) -> None:
-    if old is _GAP:
-        object.__delattr__(target, key)
-    else:
+    if old is not _GAP:
         object.__setattr__(target, key, old)
+    elif _slot_or_dict(target, key) is not _GAP:
+        object.__delattr__(target, key)
 
 
-def _setcell(target: types.CellType, _: Any, value: Any) -> Undo:
+def _setcell(target: types.CellType, _: Any, value: Any) -> Step:
+    old = _contents(target)
+    return lambda: _restore_cell(target, value), lambda: _restore_cell(target, old)
+
+
+def _delcell(target: types.CellType, _: Any, __: Any) -> Step:
+    old = _contents(target)
+    return lambda: _restore_cell(target, _GAP), lambda: _restore_cell(target, old)
+
+
+def _contents(cell: types.CellType) -> Any:
     try:
-        old = target.cell_contents
+        return cell.cell_contents
     except ValueError:
-        old = _GAP
-    target.cell_contents = value
-    return lambda: _restore_cell(target, old)
+        return _GAP
 
 
-def _delcell(target: types.CellType, _: Any, __: Any) -> Undo:
-    old = target.cell_contents
-    del target.cell_contents
-    return lambda: _restore_cell(target, old)
-
-
-def _restore_cell(target: types.CellType, old: Any) -> None:
-    if old is _GAP:
+def _restore_cell(target: types.CellType, value: Any) -> None:
+    if value is _GAP:
         del target.cell_contents
     else:
-        target.cell_contents = old
+        target.cell_contents = value
 
 
-def _setitem(target: Any, key: Any, value: Any) -> Undo:
+def _setitem(target: Any, key: Any, value: Any) -> Step:
     base = _base(target)
     if base in (dict, collections.OrderedDict):
         return _set_in_mapping(target, key, value)
     old = base.__getitem__(target, key)
-    base.__setitem__(target, key, value)
-    return lambda: base.__setitem__(target, key, old)
+    return lambda: base.__setitem__(target, key, value), lambda: base.__setitem__(target, key, old)
 
 
-def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Undo:
+def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Step:
     base = _base(target)
     old = dict.get(target, key, _GAP)
-    base.__setitem__(target, key, value)
-    return lambda: base.__delitem__(target, key) if old is _GAP else base.__setitem__(target, key, old)
+
+    def back() -> None:
+        if old is not _GAP:
+            base.__setitem__(target, key, old)
+        elif dict.__contains__(target, key):
+            base.__delitem__(target, key)
+
+    return lambda: base.__setitem__(target, key, value), back
 
 
-def _delitem(target: Any, key: Any, _: Any) -> Undo:
+def _delitem(target: Any, key: Any, _: Any) -> Step:
     return _replace(target, lambda: _base(target).__delitem__(target, key))
 
 
-def _replace(target: Any, change: Callable[[], Any]) -> Undo:
+def _replace(target: Any, change: Callable[[], Any]) -> Step:
     """A change of a whole container, undone by putting everything back in order."""
     base = _base(target)
     if base in (dict, collections.OrderedDict):
         old = list(dict.items(target))
-        change()
 
         def back() -> None:
             base.clear(target)
             for key, value in old:
                 base.__setitem__(target, key, value)
 
-        return back
+        return change, back
     elements = list(base.__iter__(target))
-    change()
 
     def refill() -> None:
         base.clear(target)
@@ -132,7 +140,7 @@ def _replace(target: Any, change: Callable[[], Any]) -> Undo:
         else:
             base.extend(target, elements)
 
-    return refill
+    return change, refill
 
 
 def _base(target: Any) -> Any:
@@ -141,14 +149,22 @@ def _base(target: Any) -> Any:
     return next(k for k in kinds if isinstance(target, k))
 
 
-def _append(target: Any, _: Any, value: Any) -> Undo:
+def _append(target: Any, _: Any, value: Any) -> Step:
     if isinstance(target, list):
-        list.append(target, value)
-        return lambda: list.pop(target)
+        length = list.__len__(target)
+        return lambda: list.append(target, value), lambda: list.__delitem__(target, slice(length, None))
+    if target.maxlen is None:
+        length = len(target)
+        return lambda: collections.deque.append(target, value), lambda: _shorten(target, length)
     return _replace(target, lambda: collections.deque.append(target, value))
 
 
-def _replace_items(target: Any, _: Any, value: list[Any]) -> Undo:
+def _shorten(target: collections.deque[Any], length: int) -> None:
+    while len(target) > length:
+        collections.deque.pop(target)
+
+
+def _replace_items(target: Any, _: Any, value: list[Any]) -> Step:
     def change() -> None:
         base = _base(target)
         base.clear(target)
@@ -157,7 +173,7 @@ def _replace_items(target: Any, _: Any, value: list[Any]) -> Undo:
     return _replace(target, change)
 
 
-def _replace_dict(target: Any, _: Any, value: dict[Any, Any]) -> Undo:
+def _replace_dict(target: Any, _: Any, value: dict[Any, Any]) -> Step:
     def change() -> None:
         base = _base(target)
         base.clear(target)
@@ -167,7 +183,7 @@ def _replace_dict(target: Any, _: Any, value: dict[Any, Any]) -> Undo:
     return _replace(target, change)
 
 
-def _replace_set(target: Any, _: Any, value: list[Any]) -> Undo:
+def _replace_set(target: Any, _: Any, value: list[Any]) -> Step:
     def change() -> None:
         set.clear(target)
         set.update(target, value)
@@ -175,23 +191,27 @@ def _replace_set(target: Any, _: Any, value: list[Any]) -> Undo:
     return _replace(target, change)
 
 
-def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> Undo:
+def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> Step:
     old = target.copy()
-    target[...] = value
-    return lambda: target.__setitem__(..., old)
+    return lambda: target.__setitem__(..., value), lambda: target.__setitem__(..., old)
 
 
-def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Undo:
+def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Step:
     old = list(target)
-    target[:] = type(target)(target.typecode, value) if hasattr(target, "typecode") else bytearray(value)
-    return lambda: _fill_buffer(target, _, old)
+    return lambda: _put(target, value), lambda: _put(target, old)
 
 
-def _fill_item(target: np.ndarray[Any, Any], _: Any, value: tuple[Any, Any]) -> Undo:
+def _put(target: Any, values: list[Any]) -> None:
+    target[:] = type(target)(target.typecode, values) if hasattr(target, "typecode") else bytearray(values)
+
+
+def _fill_item(target: np.ndarray[Any, Any], _: Any, value: tuple[Any, Any]) -> Step:
     old = target.copy()
     key, new = value
-    target[_as_index(key)] = np.asarray(new)
-    return lambda: target.__setitem__(..., old)
+    return (
+        lambda: target.__setitem__(_as_index(key), np.asarray(new)),
+        lambda: target.__setitem__(..., old),
+    )
 
 
 def _as_index(key: Any) -> Any:
@@ -200,19 +220,24 @@ def _as_index(key: Any) -> Any:
     return np.asarray(key) if isinstance(key, jax.Array) else key
 
 
-def _setclass(target: type, key: str, value: Any) -> Undo:
+def _setclass(target: type, key: str, value: Any) -> Step:
     old = target.__dict__.get(key, _GAP)
-    type.__setattr__(target, key, value)
-    return lambda: type.__delattr__(target, key) if old is _GAP else type.__setattr__(target, key, old)
+    return lambda: type.__setattr__(target, key, value), lambda: _restore_class(target, key, old)
 
 
-def _delclass(target: type, key: str, _: Any) -> Undo:
+def _delclass(target: type, key: str, _: Any) -> Step:
     old = target.__dict__[key]
-    type.__delattr__(target, key)
-    return lambda: type.__setattr__(target, key, old)
+    return lambda: type.__delattr__(target, key), lambda: _restore_class(target, key, old)
 
 
-_ACTIONS: dict[str, Callable[[Any, Any, Any], Undo]] = {
+def _restore_class(target: type, key: str, old: Any) -> None:
+    if old is not _GAP:
+        type.__setattr__(target, key, old)
+    elif key in target.__dict__:
+        type.__delattr__(target, key)
+
+
+_ACTIONS: dict[str, Callable[[Any, Any, Any], Step]] = {
     "setattr": _setattr,
     "setslot": _setattr,
     "setdict": _setdict,

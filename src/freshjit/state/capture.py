@@ -25,6 +25,7 @@ from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
+from freshjit.state.interrupts import undisturbed
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
@@ -458,7 +459,7 @@ class Capture:
             return call(self)
         finally:
             thread.capture = outer
-            self._release()
+            undisturbed(self._release)
 
     def written(self, result: Any = None) -> tuple[Record, list[Any]]:
         """What a direct run has written so far, as a record without guards, and the values in it.
@@ -516,10 +517,13 @@ class Capture:
                 function = self.view(self.function, self.root)
                 result = function(*call_args, **call_kwargs)
                 return self._finish(result, finished)
+            except BaseException:
+                self.recorder.abandon()
+                raise
             finally:
                 # Before this function returns: JAX's leak checker looks for tracers right afterwards.
                 thread.capture = outer
-                self._release()
+                undisturbed(self._release)
 
         wrapped = inspect.unwrap(self.function)
         if hasattr(wrapped, "__name__"):

@@ -260,14 +260,19 @@ _MAKERS = {
 
 
 class _HookedClass:
-    """What was done to one class, and how to undo it."""
+    """What was done to one class, and how to undo it, should it be done in part only."""
 
     def __init__(self, cls: type) -> None:
-        self.users = 0
+        self.users: set[int] = set()  # ids of Hooks
         self.originals: dict[str, Any] = {}
         self.installed: dict[str, Any] = {}
+        self.names = frozenset(cls.__dict__)
+        self._complete = False
+
+    def install(self, cls: type) -> None:
+        if self._complete:
+            return
         namespace = dict(cls.__dict__)
-        self.names = frozenset(namespace)
         watch_entries = is_user_class(cls)
         for name, raw in namespace.items():
             if watch_entries and _is_wrapped(cls, name, raw):
@@ -275,6 +280,7 @@ class _HookedClass:
                 self._install(cls, name, entry, namespace)
         for name, make in _MAKERS.items():
             self._install(cls, name, make(cls, class_entry(cls, name)), namespace)
+        self._complete = True
 
     def _install(self, cls: type, name: str, entry: Any, namespace: dict[str, Any]) -> None:
         if name in namespace:
@@ -328,15 +334,16 @@ class Hooks:
             if base in self._classes or not can_hook(base):
                 continue
             with _lock:
+                self._classes[base] = None  # first: ``remove`` must know, whatever interrupts the rest
                 hooked = _hooked.get(base)
                 if hooked is None:
                     hooked = _hooked[base] = _HookedClass(base)
-                hooked.users += 1
-                self._classes[base] = None
+                hooked.users.add(id(self))
+                hooked.install(base)
             self._added(base)
 
     def classes(self) -> list[type]:
-        return list(self._classes)
+        return [cls for cls in self._classes if cls in _hooked]
 
     def changes(self, cls: type) -> dict[str, Any]:
         """Entries of the class that differ from what was there: name to new value, or to a gap."""
@@ -372,13 +379,14 @@ class Hooks:
 
     def remove(self) -> None:
         with _lock:
-            while self._classes:
-                cls, _ = self._classes.popitem()
-                hooked = _hooked[cls]
-                hooked.users -= 1
-                if not hooked.users:
-                    hooked.remove(cls)
-                    del _hooked[cls]
+            for cls in list(self._classes):
+                hooked = _hooked.get(cls)
+                if hooked is not None:
+                    hooked.users.discard(id(self))
+                    if not hooked.users:
+                        hooked.remove(cls)
+                        _hooked.pop(cls, None)
+                del self._classes[cls]
 
 
 class _Gap:

@@ -12,7 +12,14 @@ import sysconfig
 import types
 from typing import Any
 
-__all__ = ["is_installed", "is_library_class", "is_library_function", "is_library_module", "is_user_class"]
+__all__ = [
+    "is_installed",
+    "is_library_class",
+    "is_library_function",
+    "is_library_module",
+    "is_user_class",
+    "raised_by_the_user",
+]
 
 _COMPUTING = ("jax", "jaxlib", "numpy", "ml_dtypes", "opt_einsum", "scipy")
 _TOOLS = ("freshjit", "typing_extensions", "pytest", "_pytest", "pluggy", "hypothesis", "rich")
@@ -47,6 +54,18 @@ def is_library_function(function: types.FunctionType) -> bool:
 def is_installed(file: Any) -> bool:
     """Whether a source file belongs to an installed package rather than to the user."""
     return "site-packages" in str(file)
+
+
+def raised_by_the_user(error: BaseException) -> bool:
+    """Whether the error comes from a line of the user's own code, and from no library called by it."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    frame = traceback.tb_frame
+    name = frame.f_globals.get("__name__")
+    return not (_is_ours(name) or is_library_module(name) or is_installed(frame.f_code.co_filename))
 
 
 _OUR_FOLDER = __file__.removesuffix("state/libraries.py")
