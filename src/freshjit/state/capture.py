@@ -454,8 +454,8 @@ class Capture:
         outer = self.outer = thread.capture
         self.bases = bases or {}
         self.recorder = _compat.Direct()
-        thread.capture = self
         try:
+            thread.capture = self
             return call(self)
         finally:
             thread.capture = outer
@@ -500,25 +500,26 @@ class Capture:
         outer = thread.capture
 
         def traced(*values: Any) -> list[Any]:
-            self.watch_random(random, "Python's random module")
-            self.watch_random(np.random, "numpy.random")
-            self.recorder = _compat.Recorder(
-                self._on_concrete,
-                arrays.to_index,
-                arrays.to_jax,
-                numbers.plain_number,
-                modules.call_library,
-                self._on_constant,
-            )
-            self._there_before = {id(array): array for array in jax.live_arrays()}
-            thread.capture = self
             try:
+                self.watch_random(random, "Python's random module")
+                self.watch_random(np.random, "numpy.random")
+                self.recorder = _compat.Recorder(
+                    self._on_concrete,
+                    arrays.to_index,
+                    arrays.to_jax,
+                    numbers.plain_number,
+                    modules.call_library,
+                    self._on_constant,
+                )
+                self._there_before = {id(array): array for array in jax.live_arrays()}
+                thread.capture = self
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
                 function = self.view(self.function, self.root)
                 result = function(*call_args, **call_kwargs)
                 return self._finish(result, finished)
             except BaseException:
-                self.recorder.abandon()
+                if self.recorder is not None:
+                    self.recorder.abandon()
                 raise
             finally:
                 # Before this function returns: JAX's leak checker looks for tracers right afterwards.
