@@ -1,6 +1,7 @@
 """freshjit keeps nothing of the user's alive, and its own books do not grow."""
 
 import gc
+import sys
 import weakref
 
 import jax
@@ -43,12 +44,12 @@ def gone(references):
 
 def test_instances_are_collected():
     references, compiled = [], Compilations("step")
-    for i in range(1000):
+    for i in range(10_000):
         model = Model(i)
         model.step(2.0)
         references.append(weakref.ref(model))
     del model
-    assert gone(references) == 1000
+    assert gone(references) == 10_000
     assert compiled.count <= 1
 
 
@@ -151,12 +152,12 @@ def test_closures_made_again_are_collected_and_share_one_store():
 
     before = len(store._stores)
     references = []
-    for _ in range(200):
+    for _ in range(10_000):
         f, reference = factory()
         f(2.0)
         references += [reference, weakref.ref(f.__wrapped__)]
     del f
-    assert gone(references) == 400
+    assert gone(references) == 20_000
     assert len(store._stores) <= before + 1
 
 
@@ -283,3 +284,49 @@ def test_number_of_stores_is_bounded(monkeypatch):
     functions = [jit(f) for f in (lambda x: x, lambda x: x + 1, lambda x: x + 2, lambda x: x + 3)]
     assert [float(f(1.0)) for f in functions] == [1.0, 2.0, 3.0, 4.0]
     assert len(store._stores) <= store.MAX_STORES
+
+
+def test_served_calls_leave_nothing_behind():
+    """A hundred thousand of them: as many blocks of memory afterwards, and as many objects."""
+    model = Model(3)
+    model.steps = 0
+
+    @jit
+    def step(x):
+        model.w = model.w * model.config["k"] + jnp.asarray(model.table) * x
+        model.steps += 1
+        model.mate = {"latest": model.w}
+
+    def call(times):
+        for _ in range(times):
+            step(0.0)
+        gc.collect()
+        return sys.getallocatedblocks(), len(gc.get_objects())
+
+    call(1000)
+    blocks, objects = call(1000)
+    blocks_later, objects_later = call(100_000)
+    assert model.steps == 102_000
+    assert blocks_later - blocks < 1000
+    assert objects_later - objects < 100
+
+
+def test_tuples_among_the_keys_of_a_dict_may_be_made_again():
+    class Edge:
+        pass
+
+    a, b = Edge(), Edge()
+    graph = Edge()
+
+    @jit
+    def total(x):
+        return x * sum(graph.weights.values())
+
+    before = total._cache_size()
+    for weight in range(4):
+        graph.weights = {(a, b): jnp.float32(weight), (b, 1): jnp.float32(2.0)}
+        assert total(2.0) == 2.0 * (weight + 2)
+    assert total._cache_size() - before == 1
+    graph.weights = {(a, b): jnp.float32(0.0), (b, True): jnp.float32(2.0)}
+    assert total(2.0) == 4.0
+    assert total._cache_size() - before == 2

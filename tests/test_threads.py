@@ -240,3 +240,34 @@ def test_store_shared_by_threads_with_many_flags():
     compiled = Compilations("flags")
     run_together(*[lambda i=i: job(i) for i in range(THREADS)])
     assert compiled.count <= 6
+
+
+def test_threads_that_share_objects_trace_edit_and_read_at_once():
+    """Each has its own part of one shared model; all of them trace new shapes, edit and run eager code."""
+    shared = Model(0)
+    shared.parts = [Model(i) for i in range(THREADS)]
+    seen = []
+
+    @jit
+    def step(part, x):
+        part.calls += 1
+        part.w = part.w + shared.w
+        return part.w * x if part.flag else x
+
+    def job(i):
+        mine = shared.parts[i]
+        for k in range(12):
+            mine.flag = k % 3 != 0
+            x = np.full((1 + (k + i) % 4,), 2.0, np.float32)
+            out = step(mine, x)
+            w = i + (k + 1) * 1.0
+            assert out.tolist() == [2.0 * w if mine.flag else 2.0] * len(x)
+            assert (float(mine.w), mine.calls) == (w, k + 1)
+            seen.extend(type(p.w) for p in shared.parts)
+            mine.plain(np.float32(1.0))
+            mine.calls -= 1
+
+    shared.w = jnp.float32(1.0)
+    run_together(*[lambda i=i: job(i) for i in range(THREADS)])
+    assert not [kind for kind in set(seen) if issubclass(kind, jax.core.Tracer)]
+    assert [(p.calls, float(p.w)) for p in shared.parts] == [(12, i + 12.0) for i in range(THREADS)]

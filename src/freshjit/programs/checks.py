@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -99,11 +99,18 @@ def _by_value(key: Any) -> bool:
 def _key_check(wanted: Any) -> Callable[[Any], bool]:
     if _by_value(wanted):
         return lambda key: same_value(key, wanted)
+    if isinstance(wanted, tuple):
+        kind, parts = type(wanted), list(map(_key_check, cast(tuple[Any, ...], tuple.__iter__(wanted))))
+        return lambda key: type(key) is kind and len(key) == len(parts) and all(map(_holds, parts, key))
     try:
         reference = weakref.ref(wanted)
     except TypeError:
         return lambda key: key is wanted
     return lambda key: reference() is key
+
+
+def _holds(same: Callable[[Any], bool], part: Any) -> bool:
+    return same(part)
 
 
 def is_empty(cell: Any) -> bool:

@@ -27,5 +27,26 @@ def may_die(value: Any) -> bool:
 
 
 def held(value: Any) -> Callable[[], Any]:
-    """A function that gives ``value``, or None once it is gone, without keeping it alive."""
-    return weakref.ref(value) if may_die(value) else lambda: value
+    """A function that gives ``value``, or None once it is gone, without keeping it alive.
+
+    A tuple's parts are held one by one; something that is equal to nothing stands for one that is gone.
+    """
+    if may_die(value):
+        return weakref.ref(value)
+    if isinstance(value, tuple) and any(map(_mortal, tuple.__iter__(value))):
+        kind, parts = type(value), list(map(held, tuple.__iter__(value)))
+        there = [part is not None for part in tuple.__iter__(value)]
+        return lambda: tuple.__new__(kind, map(_part, parts, there))
+    return lambda: value
+
+
+_GONE = object()
+
+
+def _mortal(value: Any) -> bool:
+    return may_die(value) or (isinstance(value, tuple) and any(map(_mortal, tuple.__iter__(value))))
+
+
+def _part(get: Callable[[], Any], was_there: bool) -> Any:
+    value = get()
+    return _GONE if value is None and was_there else value
