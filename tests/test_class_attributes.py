@@ -137,3 +137,64 @@ def test_an_attribute_on_an_instance_of_the_class_is_not_confused_with_the_class
     counter.n = jnp.int32(7)
     assert run(X).tolist() == [7, 7]
     assert (int(Counter.n), int(counter.m)) == (4, 10)
+
+
+def test_vars_and_dir_of_a_class_follow_its_entries():
+    def program(jit):
+        class Base:
+            zero = 0.5
+
+        class Config(Base):
+            rate, w = 0.5, jnp.ones(2)
+
+            @property
+            def doubled(self):
+                return 2 * self.rate
+
+            def method(self):
+                return self.rate
+
+        @jit
+        def by_vars(x):
+            named = {n: v for n, v in vars(Config).items() if n in ("rate", "w", "more")}
+            for value in named.values():
+                x = x * value
+            return x, list(named), callable(vars(Config)["method"])
+
+        @jit
+        def by_dir(x):
+            return (
+                x,
+                [n for n in dir(Config) if not n.startswith("_")],
+                [n for n in dir(Config()) if n == "late"],
+            )
+
+        rows = []
+
+        def look():
+            value, names, found = by_vars(jnp.ones(2))
+            rows.append((value.tolist(), names, found, by_dir(1.0)[1:]))
+
+        look()
+        Config.rate = 2.0
+        look()
+        Config.more = 3.0
+        look()
+        Config.w = Config.w + 1
+        look()
+        Base.late = 1
+        look()
+        del Config.more
+        look()
+        return rows
+
+    assert program(jit) == program(lambda f: f)
+
+
+def test_vars_without_argument_are_the_local_variables():
+    @jit
+    def step(x):
+        y = 2
+        return sorted(vars()), dir(), x * y
+
+    assert step(1.0)[:2] == (["x", "y"], ["x", "y"])

@@ -266,7 +266,7 @@ class _HookedClass:
         self.users: set[int] = set()  # ids of Hooks
         self.originals: dict[str, Any] = {}
         self.installed: dict[str, Any] = {}
-        self.names = frozenset(cls.__dict__)
+        self.names = dict.fromkeys(cls.__dict__)
         self._complete = False
 
     def install(self, cls: type) -> None:
@@ -344,6 +344,11 @@ class Hooks:
 
     def classes(self) -> list[type]:
         return [cls for cls in self._classes if cls in _hooked]
+
+    def names(self, cls: type) -> tuple[str, ...]:
+        """The names in the class's own dictionary, in order, as they were before it was hooked."""
+        hooked = _hooked.get(cls)
+        return tuple(cls.__dict__ if hooked is None else hooked.names)
 
     def changes(self, cls: type) -> dict[str, Any]:
         """Entries of the class that differ from what was there: name to new value, or to a gap."""

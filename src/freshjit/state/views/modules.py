@@ -540,6 +540,31 @@ def _hasattr(instance: Any, name: str, /) -> bool:
     return True
 
 
+def _vars(*args: Any) -> Any:
+    """``vars`` in cloned functions: the dictionary of a class goes past its hooks."""
+    from freshjit.state.views import objects
+
+    if not args:
+        return sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]
+    (instance,) = args
+    if thread.capture is not None and isinstance(instance, type) and hooks.can_hook(instance):
+        return objects.whole_class(thread.capture, instance)
+    return vars(instance)
+
+
+def _dir(*args: Any) -> list[str]:
+    """``dir`` in cloned functions: which entries a class has is noted here."""
+    from freshjit.state.views import objects
+
+    if not args:
+        return sorted(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    (instance,) = args
+    if thread.capture is not None:
+        for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
+            objects.note_names(thread.capture, base)
+    return dir(instance)
+
+
 def _note_missing(instance: Any, name: str) -> None:
     from freshjit.state.views import objects
 
@@ -590,6 +615,8 @@ _replaced_builtins: dict[str, Any] = {
     "sum": add_up,
     "super": _Super,
     "type": _TypeType(),
+    "vars": _vars,
+    "dir": _dir,
 }
 for _name, _view in _replaced_builtins.items():
     _library_originals[id(_view)] = (_view, getattr(builtins, _name))

@@ -549,6 +549,25 @@ def read_class_entry(
     return get(view, instance, cls)
 
 
+def whole_class(capture: Capture, cls: type) -> types.MappingProxyType[str, Any]:
+    """``vars(cls)``: all entries of the class are read."""
+    note_names(capture, cls)
+    contents: dict[str, Any] = {}
+    for name, raw in hooks.original_entries(cls).items():
+        own = name.startswith("__") and name.endswith("__")  # Python's: methods, documentation, slots…
+        seen = own or capture.hooks.assigned(cls, name)
+        path = None if seen else _entry_path(capture, cls, name, raw, None, cls)
+        contents[name] = raw if path is None else capture.view(raw, path)
+    return types.MappingProxyType(contents)
+
+
+def note_names(capture: Capture, cls: type) -> None:
+    """Traced code has asked which entries a class has."""
+    if hooks.can_hook(cls):
+        capture.hooks.add(cls)
+        capture.guard(class_path(capture, cls, None).attr("__dict__"), "keys", capture.hooks.names(cls))
+
+
 def _bind_inner(capture: Capture, raw: Any, path: Path, bound: Any, cls: type | None) -> Any:
     function = capture.view(raw.__func__, path.attr("__func__"))
     if bound is None:
