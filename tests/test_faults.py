@@ -49,6 +49,7 @@ def safe_lines(file):
         if isinstance(node, ast.With):
             withs.add(node.lineno)
         if isinstance(node, ast.Try):
+            quiet.add(node.lineno)
             clean_up = [*node.finalbody, *(s for handler in node.handlers for s in handler.body)]
             for statement in clean_up:
                 if not any(isinstance(part, (ast.Call, ast.For)) for part in ast.walk(statement)):

@@ -10,8 +10,6 @@ from typing import Any, cast
 import jax
 import numpy as np
 
-from freshjit.state.interrupts import undisturbed
-
 __all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
 
 # What to do, and what to undo it with, whether it has been done, half done or not at all.
@@ -27,7 +25,11 @@ def apply(writes: list[tuple[str, Any, Any, Any]]) -> None:
             undo.append(back)  # first: an interrupt may come in between
             do()
     except BaseException:
-        undisturbed(lambda: _take_back(undo))
+        try:
+            _take_back(undo)
+        except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
+            _take_back(undo)
+            raise
         raise
 
 

@@ -25,7 +25,6 @@ from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
-from freshjit.state.interrupts import undisturbed
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
@@ -459,7 +458,11 @@ class Capture:
             return call(self)
         finally:
             thread.capture = outer
-            undisturbed(self._release)
+            try:
+                self._release()
+            except BaseException:
+                self._release()
+                raise
 
     def written(self, result: Any = None) -> tuple[Record, list[Any]]:
         """What a direct run has written so far, as a record without guards, and the values in it.
@@ -524,7 +527,11 @@ class Capture:
             finally:
                 # Before this function returns: JAX's leak checker looks for tracers right afterwards.
                 thread.capture = outer
-                undisturbed(self._release)
+                try:
+                    self._release()
+                except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
+                    self._release()
+                    raise
 
         wrapped = inspect.unwrap(self.function)
         if hasattr(wrapped, "__name__"):
