@@ -71,13 +71,6 @@ class GrowingCopy(containers.SequenceCopy):
         found = super().changes(self._items(snapshot))
         return {"all": (self.known, found["all"])} if "all" in found else found
 
-    def apply(self, changes: dict[Any, Any]) -> None:
-        for key, value in changes.items():
-            if key == "all":
-                self.restore(value)
-            else:
-                self.view[key] = value
-
     def content(self, key: Any) -> Any:
         if not self.known:
             raise KeyError("another length")
