@@ -1,6 +1,7 @@
 """The generated function of a program: what it checks, in what order, and that it holds nothing mortal."""
 
 import math
+import sys
 import types
 import weakref
 
@@ -376,3 +377,37 @@ def test_guard_on_a_module_attribute():
     program = program_of(jit(f), 1.0)
     module.rate = 3.0
     assert str(program.why_not(f, (1.0,), {}).path).endswith("rate")
+
+
+def instructions_of_a_call(function, x):
+    """How many bytecode instructions the generated function of a compiled program executes in a call."""
+    count = 0
+
+    def trace(frame, event, argument):
+        nonlocal count
+        if frame.f_code.co_filename != "<freshjit program>":
+            return None
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    function(x)
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(x)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_numbers_that_never_change_cost_a_call_what_flags_cost():
+    class Settings:
+        def __init__(self):
+            self.a, self.b, self.c, self.d = 0.5, 2, 3.0, 1j
+            self.on, self.off, self.high, self.low = True, False, True, False
+
+    settings, x = Settings(), jnp.ones(2)
+    numbers = jit(lambda x: x * settings.a + settings.b * settings.c - settings.d)
+    flags = jit(lambda x: -x if (settings.off or settings.low or not settings.on or not settings.high) else x)
+    assert instructions_of_a_call(numbers, x) == instructions_of_a_call(flags, x) > 0
