@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from tests.support import contents
 
-from freshjit import FreshjitWarning, FrozenValueError, jit
+from freshjit import FreshjitWarning, FrozenValueError, UnsupportedStateError, jit
 
 HERE = pathlib.Path(__file__)
 ARRAY, SCALAR = jnp.arange(3.0), jnp.float32(2.0)
@@ -249,3 +249,60 @@ def test_constants_of_mathematics_cost_no_guard():
     step = jit(lambda x: x * np.pi + jnp.e)
     step(1.0)
     assert not [g for p in step._store.programs for g in p.guards if "pi" in str(g.path)]
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    monkeypatch.setenv("FRESHJIT_TEST_A", "1")
+    monkeypatch.delenv("FRESHJIT_TEST_B", raising=False)
+    return monkeypatch
+
+
+def test_the_environment_is_followed_as_a_whole_and_by_name(environment):
+    def names(x):
+        return x, sorted(n for n in os.environ if n.startswith("FRESHJIT_TEST"))
+
+    def items(x):
+        return x, {n: v for n, v in os.environ.items() if n.startswith("FRESHJIT_TEST")}
+
+    def copies(x):
+        copied, merged = os.environ.copy(), {"FRESHJIT_TEST_C": "3"} | os.environ
+        return (
+            x,
+            copied.get("FRESHJIT_TEST_B"),
+            merged.get("FRESHJIT_TEST_B"),
+            "FRESHJIT_TEST_B" in os.environ,
+        )
+
+    def by_name(x):
+        return x, os.environ["FRESHJIT_TEST_A"], os.getenv("FRESHJIT_TEST_B", "none")
+
+    for function in (names, items, copies, by_name):
+        step = jit(function, strict=True)
+        environment.setenv("FRESHJIT_TEST_A", "1")
+        environment.delenv("FRESHJIT_TEST_B", raising=False)
+        assert step(1.0)[1:] == function(1.0)[1:]
+        environment.setenv("FRESHJIT_TEST_B", "2")
+        assert step(1.0)[1:] == function(1.0)[1:]
+        environment.setenv("FRESHJIT_TEST_A", "other")
+        assert step(1.0)[1:] == function(1.0)[1:]
+
+
+def test_changing_the_environment_is_refused(environment):
+    def set_it(x):
+        os.environ["FRESHJIT_TEST_A"] = "2"
+
+    def set_default(x):
+        os.environ.setdefault("FRESHJIT_TEST_B", "2")
+
+    def delete_it(x):
+        del os.environ["FRESHJIT_TEST_A"]
+
+    def pop_it(x):
+        os.environ.pop("FRESHJIT_TEST_A")
+
+    for function in (set_it, set_default, delete_it, pop_it):
+        with pytest.raises(UnsupportedStateError, match=r"os\.environ\['FRESHJIT_TEST_.'\] is (set|deleted)"):
+            jit(function)(1.0)
+    assert os.environ["FRESHJIT_TEST_A"] == "1"
+    assert "FRESHJIT_TEST_B" not in os.environ

@@ -232,6 +232,7 @@ class FreshJit(Generic[P, R]):
 
     def _tell(self, frozen: Sequence[Frozen]) -> None:
         """Report what has become part of the program though later calls may find it changed."""
+        frozen = list(dict.fromkeys(frozen))
         if frozen and self._options.strict:
             raise FrozenValueError("\n".join(f.message(self.__name__, f" (at {f.where})") for f in frozen))
         self._store.report(frozen)

@@ -364,6 +364,7 @@ class Capture:
 
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
+        self._there_before.pop(id(array), None)  # whatever becomes of it is accounted for
         contents = np.array(_compat.as_numpy(array), copy=True, order="C")
         self.guard(path, "content", contents)
 

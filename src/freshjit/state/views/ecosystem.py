@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import jax
 
@@ -37,10 +38,10 @@ def _trace_state(capture: Capture, value: Any, path: Path) -> Any:
 _SPECIAL = {("flax.nnx.tracers", "TraceState"): _trace_state}
 
 
-class _Environment(dict[str, str]):
+class _Environment(MutableMapping[str, str]):
     """``os.environ`` as traced code sees it: every variable that is asked for is read, now and later."""
 
-    def _read(self, name: str) -> Any:
+    def _read(self, name: Any) -> Any:
         capture = thread.capture
         if capture is None:
             return os.environ.get(name)
@@ -53,24 +54,38 @@ class _Environment(dict[str, str]):
             raise KeyError(name)
         return value
 
-    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        value = self._read(name)
-        return default if value is None else value
-
     def __contains__(self, name: object) -> bool:
-        return self._read(str(name)) is not None
+        return self._read(name) is not None
 
-    def __setitem__(self, name: str, value: str) -> None:
-        raise UnsupportedStateError(
-            f"os.environ[{name!r}] is set inside a jitted function (at {user_line()}); that would happen "
-            "once, while tracing.\nSet it outside."
-        )
-
-    def __iter__(self) -> Any:
-        return iter(dict(os.environ))
+    def __iter__(self) -> Iterator[str]:
+        if thread.capture is not None:
+            thread.capture.guard(Path.constant(os.environ, "os.environ"), "keys", tuple(os.environ))
+        return iter(list(os.environ))
 
     def __len__(self) -> int:
-        return len(os.environ)
+        return len(list(iter(self)))
+
+    def __setitem__(self, name: str, value: str) -> None:
+        _refuse_change(name, "set")
+
+    def __delitem__(self, name: str) -> None:
+        _refuse_change(name, "deleted")
+
+    def copy(self) -> dict[str, str]:
+        return dict(self)
+
+    def __or__(self, other: Any) -> dict[str, str]:
+        return {**self, **other}
+
+    def __ror__(self, other: Any) -> dict[str, str]:
+        return {**other, **self}
+
+
+def _refuse_change(name: str, what: str) -> NoReturn:
+    raise UnsupportedStateError(
+        f"os.environ[{name!r}] is {what} inside a jitted function (at {user_line()}); that would happen "
+        "once, while tracing.\nDo it outside."
+    )
 
 
 def _with_default_impl(make: Any) -> Any:
