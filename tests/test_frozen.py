@@ -1,17 +1,24 @@
 """What a program cannot follow is said: a warning at the user's line, or an error with ``strict``."""
 
 import ctypes
+import datetime
+import io
 import logging
 import os
 import pathlib
 import random
 import secrets
+import subprocess
 import sys
+import threading
 import time
+import types
 import uuid
+from datetime import date
 from time import perf_counter
 
 import jax
+import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -23,8 +30,18 @@ HERE = pathlib.Path(__file__)
 ARRAY, SCALAR = jnp.arange(3.0), jnp.float32(2.0)
 # Neither attributes nor items: what they hold is out of reach of any path.
 HIDDEN, HIDDEN_SCALAR = ctypes.py_object(ARRAY), ctypes.py_object(SCALAR)
+_buffer = io.BytesIO()
+np.save(_buffer, np.ones(2))
+SAVED = _buffer.getvalue()
 OBJECTS = np.empty(1, object)
 OBJECTS[0] = ARRAY
+
+
+class Plain:
+    pass
+
+
+PLAIN = Plain()
 
 
 def seconds(x):
@@ -54,8 +71,48 @@ def a_folder(x):
     return x + len(os.listdir(HERE.parent))
 
 
-def whether_a_file_exists(x):
-    return x + os.path.exists(HERE)
+def the_time_of_day(x):
+    return x + 0 * datetime.datetime.now().second
+
+
+def today(x):
+    return x + 0 * date.today().day
+
+
+def text_of_a_path(x):
+    return x + len(HERE.read_text())
+
+
+def a_folder_as_a_path(x):
+    return x + len(list(HERE.parent.iterdir()))
+
+
+def a_saved_array(x):
+    return x + jnp.load(io.BytesIO(SAVED)).sum()
+
+
+def output_of_a_program(x):
+    return x + len(subprocess.check_output([sys.executable, "-c", ""]))
+
+
+def how_numpy_treats_errors(x):
+    return x + len(np.geterr())
+
+
+def the_namespace_of_a_class(x):
+    return x + ("debug" in Plain.__dict__)
+
+
+def the_namespace_of_a_type(x):
+    return x + ("debug" in type(PLAIN).__dict__)
+
+
+def an_unseeded_generator_of_python(x):
+    return x + random.Random().random()
+
+
+def an_unseeded_source_of_bits(x):
+    return x + np.random.Generator(np.random.PCG64()).normal()
 
 
 def a_token(x):
@@ -109,7 +166,17 @@ FREEZING = {
     this_year: r"time\.strftime\(\) was called",
     a_file: r"open\(\) was called",
     a_folder: r"os\.listdir\(\) was called",
-    whether_a_file_exists: r"os\.path\.exists\(\) was called",
+    the_time_of_day: r"datetime\.datetime\.now\(\) was called",
+    today: r"datetime\.date\.today\(\) was called",
+    text_of_a_path: r"Path\.read_text\(\) was called",
+    a_folder_as_a_path: r"Path\.iterdir\(\) was called",
+    a_saved_array: r"jnp\.load\(\) was called",
+    output_of_a_program: r"subprocess\.check_output\(\) was called",
+    how_numpy_treats_errors: r"np\.geterr\(\) was called",
+    the_namespace_of_a_class: r"Plain\.__dict__ was read",
+    the_namespace_of_a_type: r"the class\.__dict__ was read",
+    an_unseeded_generator_of_python: r"random\.Random\(\) was called",
+    an_unseeded_source_of_bits: r"np\.random\.PCG64\(\) was called",
     an_identifier: r"uuid\.uuid4\(\) was called",
     a_token: r"secrets\.token_hex\(\) was called",
     an_unseeded_generator: r"np\.random\.default_rng\(\) was called",
@@ -249,6 +316,347 @@ def test_constants_of_mathematics_cost_no_guard():
     step = jit(lambda x: x * np.pi + jnp.e)
     step(1.0)
     assert not [g for p in step._store.programs for g in p.guards if "pi" in str(g.path)]
+
+
+# -- what is followed -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library():
+    """A module that stands in the place of one of the standard library's."""
+    import json.tool as module
+
+    before = dict(vars(module))
+    yield module
+    vars(module).clear()
+    vars(module).update(before)
+
+
+def follows(function, change):
+    """The strictly jitted function gives what the plain one gives, before and after the change."""
+    step = jit(function, strict=True)
+    before = step(1.0)
+    assert before == function(1.0)
+    change()
+    after = step(1.0)
+    assert after == function(1.0) != before
+
+
+def test_whether_a_file_exists_is_asked_at_each_call(tmp_path):
+    names = [str(tmp_path / str(i)) for i in range(4)]
+    follows(lambda x: x + os.path.exists(names[0]), pathlib.Path(names[0]).touch)
+    follows(lambda x: x + pathlib.Path(names[1]).exists(), pathlib.Path(names[1]).touch)
+    follows(lambda x: x + os.path.isdir(pathlib.Path(names[2])), pathlib.Path(names[2]).mkdir)
+    pathlib.Path(names[3]).touch()
+    follows(lambda x: x + os.path.getsize(names[3]), lambda: pathlib.Path(names[3]).write_text("four"))
+
+
+def test_the_current_folder_is_asked_for_at_each_call(tmp_path, monkeypatch):
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path)
+    follows(lambda x: x + len(os.getcwd()), lambda: monkeypatch.chdir("sub"))
+    follows(lambda x: x + len(str(pathlib.Path.cwd())), lambda: monkeypatch.chdir(".."))
+    follows(lambda x: x + len(str(pathlib.Path("a").absolute())), lambda: monkeypatch.chdir("sub"))
+
+
+def test_a_file_that_the_function_makes_itself_is_told_of(tmp_path):
+    """Later calls would find it, and go the other way."""
+    place = tmp_path / "made"
+
+    def step(x):
+        if not place.exists():
+            place.mkdir()
+        return x
+
+    with pytest.raises(FrozenValueError, match="was read and has changed"):
+        jit(step, strict=True)(1.0)
+    place.rmdir()
+    with pytest.warns(FreshjitWarning, match="was read and has changed"):
+        assert jit(step)(1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + len(os.environ),
+        lambda x: x + sum(len(name) for name in os.environ),
+        lambda x: x + sum(map(len, dict(os.environ).values())),
+        lambda x: x + len(os.environ.get("FRESHJIT_TEST", "")),
+        lambda x: x + len(os.getenv("FRESHJIT_TEST", "")),
+        lambda x: x + ("FRESHJIT_TEST" in os.environ),
+        lambda x: x + len(os.environb.get(b"FRESHJIT_TEST", b"")),
+        lambda x: x + len(os.path.expandvars("$FRESHJIT_TEST")),
+    ],
+)
+def test_the_environment_is_followed_however_it_is_read(function, monkeypatch):
+    monkeypatch.delenv("FRESHJIT_TEST", raising=False)
+    follows(function, lambda: monkeypatch.setenv("FRESHJIT_TEST", "three"))
+
+
+def test_settings_of_library_modules_are_followed_where_there_was_none_before(library):
+    follows(lambda x: x * getattr(library, "RATE", 2.0), lambda: setattr(library, "RATE", 3.0))
+    follows(lambda x: x + hasattr(library, "FLAG"), lambda: setattr(library, "FLAG", 1))
+    follows(lambda x: x + ("NAME" in vars(library)), lambda: setattr(library, "NAME", 1))
+    follows(lambda x: x + library.__dict__.get("OTHER", 0), lambda: setattr(library, "OTHER", 1))
+
+
+def test_arrays_of_library_modules_are_inputs(library):
+    library.TABLE, library.WEIGHTS = np.ones(2, np.float32), jnp.ones(2)
+    follows(lambda x: jnp.sum(x * library.TABLE), lambda: library.TABLE.__setitem__(0, 5))
+    follows(lambda x: jnp.sum(x * library.WEIGHTS), lambda: setattr(library, "WEIGHTS", jnp.zeros(2)))
+
+
+def test_a_setting_of_a_library_module_that_the_function_changes_is_changed_at_each_call(library):
+    library.calls = 0
+
+    @jit(strict=True)
+    def step(x):
+        library.calls += 1
+        return x + library.calls
+
+    assert [float(step(1.0)) for _ in range(3)] == [2.0, 3.0, 4.0]
+    assert library.calls == 3
+
+
+def test_settings_of_jax_are_followed():
+    def step(x):
+        return x + jax.config.jax_debug_infs
+
+    with jax.debug_infs(False):
+        assert jit(step, strict=True)(1.0) == 1.0
+    with jax.debug_infs(True):
+        assert jit(step, strict=True)(1.0) == 2.0
+
+
+def test_modules_are_found_as_they_are_now(monkeypatch):
+    name = "a_module_of_this_test"
+    follows(
+        lambda x: x + (name in sys.modules),
+        lambda: monkeypatch.setitem(sys.modules, name, types.ModuleType(name)),
+    )
+    sys.modules[name].rate = 1.0
+    follows(lambda x: x + sys.modules[name].rate, lambda: setattr(sys.modules[name], "rate", 2.0))
+
+
+def test_the_names_and_entries_of_a_class_are_followed():
+    class Config:
+        rate = 1.0
+
+    def entry(x):
+        return x * vars(Config)["rate"]
+
+    follows(lambda x: x + ("debug" in vars(Config)), lambda: setattr(Config, "debug", True))
+    follows(lambda x: x + len(dir(Config)), lambda: setattr(Config, "more", True))
+    follows(lambda x: x + len(dir(Config())), lambda: setattr(Config, "yet_more", True))
+    follows(entry, lambda: setattr(Config, "rate", 3.0))
+    follows(lambda x: x * vars(Config)["rate"], lambda: setattr(Config, "rate", jnp.float32(5.0)))
+
+
+def test_vars_and_dir_without_arguments_show_the_functions_own_variables():
+    @jit(strict=True)
+    def step(x):
+        y = 2.0
+        assert dir() == ["x", "y"]
+        return vars()["x"] + y
+
+    assert step(1.0) == 3.0
+
+
+# -- stand-ins are like the real things -------------------------------------------------------------
+
+
+MOMENT = datetime.datetime(2020, 1, 2, 3)
+
+
+def test_stand_ins_for_classes_are_like_the_real_ones():
+    @jit(strict=True)
+    def step(x):
+        made = datetime.datetime(2020, 1, 2, 3)
+        assert made == MOMENT
+        assert type(made) == datetime.datetime == MOMENT.__class__  # noqa: E721
+        assert isinstance(MOMENT, datetime.datetime)
+        assert isinstance(MOMENT, date)
+        assert issubclass(datetime.datetime, datetime.date)
+        assert datetime.datetime.fromtimestamp(0, datetime.UTC).year == 1970
+        assert {datetime.datetime: 1}[type(MOMENT)] == 1
+        match made:
+            case datetime.datetime(hour=hour):
+                x = x + hour
+
+        class Birthday(datetime.date):
+            def age(self, other):
+                return other.year - self.year
+
+        assert isinstance(Birthday(2000, 1, 1), datetime.date)
+        return x + Birthday(2000, 1, 1).age(MOMENT), datetime.datetime
+
+    result, cls = step(1.0)
+    assert result == 24.0
+    assert cls is datetime.datetime
+
+
+def test_code_that_compares_classes_by_identity_finds_the_real_ones():
+    @jit(strict=True)
+    def step(x):
+        kinds = type(MOMENT), MOMENT.__class__, datetime.datetime
+        return x + (kinds[0] is datetime.datetime) + (kinds[1] is kinds[2]) + (date is not datetime.datetime)
+
+    assert step(1.0) == 4.0
+
+
+def test_the_clock_is_noticed_in_code_that_compares_classes_by_identity():
+    @jit(strict=True)
+    def step(x):
+        later = datetime.datetime.now() if MOMENT.__class__ is datetime.datetime else MOMENT
+        return x + later.year
+
+    with pytest.raises(FrozenValueError, match=r"datetime\.datetime\.now\(\) was called"):
+        step(1.0)
+
+
+def test_the_clock_is_noticed_through_a_closure_variable():
+    from datetime import datetime as moments
+
+    with pytest.raises(FrozenValueError, match=r"datetime\.datetime\.now\(\) was called"):
+        jit(lambda x: x + moments.now().year, strict=True)(1.0)
+
+
+def test_seeded_generators_and_given_times_freeze_nothing():
+    @jit(strict=True)
+    def step(x):
+        drawn = random.Random(3).random() + np.random.RandomState(3).normal()
+        drawn += np.random.Generator(np.random.PCG64(3)).normal()
+        return x + drawn + len(time.strftime("%Y", time.gmtime(0)))
+
+    step(1.0)
+
+
+def test_paths_are_watched_for_the_time_of_a_capture_and_in_its_thread_only():
+    before = dict(vars(pathlib.Path))
+    seen = []
+
+    @jit(strict=True)
+    def step(x):
+        reader = threading.Thread(target=lambda: seen.append(HERE.read_text()))
+        reader.start()
+        reader.join()
+        return x + len(HERE.name)
+
+    step(1.0)
+    assert len(seen[0]) > 0
+    assert dict(vars(pathlib.Path)) == before
+
+
+# -- what the interpreter shows ---------------------------------------------------------------------
+
+needs_monitoring = pytest.mark.skipif(
+    not hasattr(sys, "monitoring"), reason="CPython 3.11 does not tell which functions run"
+)
+
+
+class Scaled:
+    """A container whose rule is held by JAX, which calls it as it is: no clone of it is ever made."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+RATE, SCALES, OFFSET = 2.0, {"all": 1.0}, jnp.ones(2)
+
+
+def parts_of_scaled(scaled):
+    return (scaled.value * RATE * SCALES["all"] + OFFSET[0],), None
+
+
+jax.tree_util.register_pytree_node(Scaled, parts_of_scaled, lambda _, parts: Scaled(*parts))
+SCALED = Scaled(3.0)
+
+
+@needs_monitoring
+def test_globals_of_functions_that_run_out_of_sight_are_guarded(monkeypatch):
+    here = sys.modules[__name__]
+
+    def total(x):
+        return x + sum(jax.tree.leaves(SCALED))
+
+    follows(total, lambda: monkeypatch.setattr(here, "RATE", 5.0))
+    follows(total, lambda: monkeypatch.setitem(SCALES, "all", 7.0))
+    follows(total, lambda: monkeypatch.setattr(here, "OFFSET", jnp.zeros(2)))
+
+
+@needs_monitoring
+def test_closure_variables_of_functions_that_run_out_of_sight_are_told_of():
+    rate = 2.0
+
+    class Own(Scaled):
+        pass
+
+    jax.tree_util.register_pytree_node(Own, lambda o: ((o.value * rate,), None), lambda _, parts: Own(*parts))
+    own = Own(1.0)
+    with pytest.raises(FrozenValueError, match="may have read the closure variable rate"):
+        jit(lambda x: x + sum(jax.tree.leaves(own)), strict=True)(1.0)
+
+
+@needs_monitoring
+def test_a_name_that_a_class_lacks_is_guarded_though_the_error_is_caught():
+    class Config:
+        pass
+
+    def step(x):
+        try:
+            return x * Config.rate
+        except AttributeError:
+            return x
+
+    follows(step, lambda: setattr(Config, "rate", 3.0))
+
+
+@needs_monitoring
+def test_what_observers_of_jax_read_is_neither_guarded_nor_told_of():
+    """A listener that JAX tells of its doings keeps its own books; no result depends on them."""
+    events, active = [], [True]
+
+    def note(event, **details):
+        if active[0]:
+            events.append(event)
+
+    jax.monitoring.register_event_listener(note)
+    try:
+        step = jit(lambda x: jnp.sum(jnp.linspace(0.0, x, 7)), strict=True)
+        step(1.0)
+        step(2.0)
+        assert step._cache_size() == 1
+    finally:
+        active[0] = False
+
+
+@needs_monitoring
+def test_the_interpreter_is_watched_for_the_time_of_a_capture_only():
+    tools = [sys.monitoring.get_tool(i) for i in range(6)]
+    seen = []
+
+    @jit
+    def step(x):
+        seen.append(sys.monitoring.get_tool(4))
+        return x
+
+    step(1.0)
+    assert seen == ["freshjit"]
+    assert [sys.monitoring.get_tool(i) for i in range(6)] == tools
+
+
+def test_what_is_watched_during_a_capture_is_let_go_of_after_an_error():
+    before = dict(vars(pathlib.Path))
+
+    @jit
+    def step(x):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        step(1.0)
+    assert dict(vars(pathlib.Path)) == before
+    if hasattr(sys, "monitoring"):
+        assert "freshjit" not in [sys.monitoring.get_tool(i) for i in range(6)]
 
 
 @pytest.fixture

@@ -28,11 +28,14 @@ from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
-from freshjit.state.views import appending, arrays, modules, numbers, objects, view_of
+from freshjit.state.values import same_value
+from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
 
 __all__ = ["Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
 T = TypeVar("T")
+
+_WATCHES = (outside.watched_paths, unseen.watched_interpreter)
 
 
 @dataclass(eq=False, slots=True)
@@ -199,6 +202,8 @@ class Capture:
         self.argument_containers: list[Path] = []
         self._arguments_changed = False
         self.frozen: list[Frozen] = []
+        self.unseen = unseen.Unseen()
+        self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
         self._random: list[tuple[str, Any, Any]] = []
         self._there_before: dict[int, Any] = {}  # arrays, by id
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
@@ -269,7 +274,7 @@ class Capture:
         entry = self.views.get(id(view))
         return entry if entry is not None and entry.view is view else None
 
-    def guard(self, path: Path, kind: Kind, value: Any) -> None:
+    def guard(self, path: Path, kind: Kind, value: Any, where: SourceLine | None = None) -> None:
         mark = (
             id(path),
             kind,
@@ -280,7 +285,7 @@ class Capture:
         if mark in self._guarded:
             return
         self._guarded.add(mark)
-        self.guards.append(Guard(path, kind, value, user_line()))
+        self.guards.append(Guard(path, kind, value, where or user_line()))
         if self.outer is not None:
             self.outer.guard(path.on(self.bases), kind, value.on(self.bases) if kind == "alias" else value)
 
@@ -364,9 +369,13 @@ class Capture:
 
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
-        self._there_before.pop(id(array), None)  # whatever becomes of it is accounted for
+        self.account_for(array)
         contents = np.array(_compat.as_numpy(array), copy=True, order="C")
         self.guard(path, "content", contents)
+
+    def account_for(self, array: Any) -> None:
+        """Note that it does no harm if this array becomes a constant: its contents are guarded."""
+        self._there_before.pop(id(array), None)
 
     def mutable(self, thing: Mutable) -> None:
         self.mutables.append(thing)
@@ -385,6 +394,32 @@ class Capture:
         self.frozen.append(Frozen(what, remedy, where or user_line()))
         if self.outer is not None:
             self.outer.report_frozen(what, remedy, where)
+
+    def asked(self, function: Any, question: tuple[Any, ...], answer: Any, shown: str) -> None:
+        """Note what a function outside gave: the program is valid as long as it gives the same.
+
+        Parameters:
+            question: the arguments, plain values.
+            shown: how the call is written.
+        """
+        if self.outer is not None:
+            self.outer.asked(function, question, answer, shown)
+        else:
+            path = Path.constant(function, shown).to("call", question, shown)
+            self._asked.setdefault((function, question), (path, answer, user_line()))
+
+    def _guard_answers(self) -> None:
+        """Make guards of the answers, unless this run has changed what is asked for."""
+        for path, answer, where in self._asked.values():
+            assert path.parent is not None
+            if same_value(path.parent.key()(*path.key), answer):
+                self.guard(path, "value", answer, where)
+            else:
+                self.report_frozen(
+                    f"{path} was read and has changed",
+                    "Read it outside and pass the result as an argument.",
+                    where,
+                )
 
     def _report_random(self) -> None:
         for label, generator, before in self._random:
@@ -516,6 +551,8 @@ class Capture:
                     self._on_constant,
                 )
                 self._there_before = {id(array): array for array in jax.live_arrays()}
+                for watch in _WATCHES:
+                    watch.need(self)
                 thread.capture = self
                 call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
                 function = self.view(self.function, self.root)
@@ -542,6 +579,8 @@ class Capture:
         inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
         jaxpr = jax.make_jaxpr(traced)(*inputs)
         self._report_random()
+        self._guard_answers()
+        self.unseen.finish(self)
         return self._record(jaxpr, finished)
 
     def _arguments(
@@ -651,6 +690,8 @@ class Capture:
         try:
             objects.roll_back(self)
         finally:
+            for watch in _WATCHES:
+                watch.leave(self)
             self.hooks.remove()
             if self.recorder is not None:
                 self.recorder.close()

@@ -15,8 +15,9 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.path import Path
+from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import to_jax
-from freshjit.state.views.modules import imported, replace_in_captures
+from freshjit.state.views.modules import imported, library_value, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -38,17 +39,24 @@ def _trace_state(capture: Capture, value: Any, path: Path) -> Any:
 _SPECIAL = {("flax.nnx.tracers", "TraceState"): _trace_state}
 
 
-class _Environment(MutableMapping[str, str]):
-    """``os.environ`` as traced code sees it: every variable that is asked for is read, now and later."""
+class _Environment(MutableMapping[Any, Any]):
+    """``os.environ`` as traced code sees it: every variable that is asked for is read, now and later.
+
+    Parameters:
+        real: ``os.environ``, or ``os.environb``.
+    """
+
+    def __init__(self, real: MutableMapping[Any, Any], label: str) -> None:
+        self._real, self._label = real, label
 
     def _read(self, name: Any) -> Any:
         capture = thread.capture
         if capture is None:
-            return os.environ.get(name)
-        getter = Path.constant(os.environ, "os.environ").attr("get")
-        return capture.view(os.environ.get(name), getter.to("call", (name,), f"os.environ[{name!r}]"))
+            return self._real.get(name)
+        getter = Path.constant(self._real, self._label).attr("get")
+        return capture.view(self._real.get(name), getter.to("call", (name,), f"{self._label}[{name!r}]"))
 
-    def __getitem__(self, name: str) -> str:
+    def __getitem__(self, name: Any) -> Any:
         value = self._read(name)
         if value is None:
             raise KeyError(name)
@@ -57,35 +65,37 @@ class _Environment(MutableMapping[str, str]):
     def __contains__(self, name: object) -> bool:
         return self._read(name) is not None
 
-    def __iter__(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[Any]:
         if thread.capture is not None:
-            thread.capture.guard(Path.constant(os.environ, "os.environ"), "keys", tuple(os.environ))
-        return iter(list(os.environ))
+            thread.capture.guard(Path.constant(self._real, self._label), "keys", tuple(self._real))
+        return iter(list(self._real))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
-    def __setitem__(self, name: str, value: str) -> None:
-        _refuse_change(name, "set")
+    def __setitem__(self, name: Any, value: Any) -> None:
+        self._refuse(name, "set")
 
-    def __delitem__(self, name: str) -> None:
-        _refuse_change(name, "deleted")
+    def __delitem__(self, name: Any) -> None:
+        self._refuse(name, "deleted")
 
-    def copy(self) -> dict[str, str]:
+    def _refuse(self, name: Any, what: str) -> NoReturn:
+        raise UnsupportedStateError(
+            f"{self._label}[{name!r}] is {what} inside a jitted function (at {user_line()}); that would "
+            "happen once, while tracing.\nDo it outside."
+        )
+
+    def copy(self) -> dict[Any, Any]:
         return dict(self)
 
-    def __or__(self, other: Any) -> dict[str, str]:
+    def __or__(self, other: Any) -> dict[Any, Any]:
         return {**self, **other}
 
-    def __ror__(self, other: Any) -> dict[str, str]:
+    def __ror__(self, other: Any) -> dict[Any, Any]:
         return {**other, **self}
 
-
-def _refuse_change(name: str, what: str) -> NoReturn:
-    raise UnsupportedStateError(
-        f"os.environ[{name!r}] is {what} inside a jitted function (at {user_line()}); that would happen "
-        "once, while tracing.\nDo it outside."
-    )
+    def __repr__(self) -> str:
+        return f"environ({dict(self)!r})"
 
 
 def _with_default_impl(make: Any) -> Any:
@@ -105,14 +115,48 @@ def _with_default_impl(make: Any) -> Any:
 for _make in (jax.random.key, jax.random.PRNGKey):
     replace_in_captures(_make, _with_default_impl(_make))
 
-_environment = _Environment()
-replace_in_captures(os.environ, _environment)
-replace_in_captures(os.getenv, _environment.get)
+
+class _Configuration:
+    """``jax.config`` as traced code sees it: what is read decides which program is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        value = _setting_of_jax(name)
+        if thread.capture is not None and is_plain(value):
+            thread.capture.asked(_setting_of_jax, (name,), value, f"jax.config.{name}")
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(jax.config, name, value)
+
+    def __repr__(self) -> str:
+        return repr(jax.config)
 
 
-def _view_environment(capture: Capture, value: Any, path: Path) -> Any:
+def _setting_of_jax(name: str) -> Any:
+    return getattr(jax.config, name)
+
+
+replace_in_captures(jax.config, _Configuration())
+
+
+def _view_replaced(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "is", value)
-    return capture.remember(value, _environment, path)
+    return capture.remember(value, library_value(value), path)
+
+
+def _replace_environment(real: MutableMapping[Any, Any], label: str, getter: Any) -> None:
+    environment = _Environment(real, label)
+
+    def get(key: Any, default: Any = None) -> Any:
+        return environment.get(key, default)
+
+    replace_in_captures(real, environment)
+    replace_in_captures(getter, get)
+
+
+_replace_environment(os.environ, "os.environ", os.getenv)
+if os.supports_bytes_environ:
+    _replace_environment(os.environb, "os.environb", os.getenvb)
 
 
 def _import_module(name: str, package: str | None = None) -> Any:
@@ -125,7 +169,8 @@ def _import_module(name: str, package: str | None = None) -> Any:
 
 
 replace_in_captures(importlib.import_module, _import_module)
-_SPECIAL["os", "_Environ"] = _view_environment
+for _kind in (type(os.environ), type(jax.config)):
+    _SPECIAL[_kind.__module__, _kind.__qualname__] = _view_replaced
 
 
 def _opaque_trace(capture: Capture, value: Any, path: Path) -> Any:

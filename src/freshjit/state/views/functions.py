@@ -21,7 +21,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import appending, modules, transforms
+from freshjit.state.views import appending, classdict, modules, transforms
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         if hasattr(function, "registry") and hasattr(function, "dispatch"):
             return _view_singledispatch(capture, function, path)
     capture.guard(path, "code", function.__code__)
+    classdict.report_reads(capture, function)
     capture.sees_identity = capture.sees_identity or compares_identity(function.__code__)
     if is_library_function(function):
         namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
@@ -265,7 +266,8 @@ def fill_cell(capture: Capture, state: CellState, code: types.CodeType) -> None:
     place = state.path.to("contents", None, state.path.label)
     growing = appending.for_cell(capture, value, place, state.name, code) if first else GAP
     state.stands_for_list = growing is not GAP
-    state.initial = capture.view(value, place) if growing is GAP else growing
+    found = capture.view(value, place) if growing is GAP else growing
+    state.initial = modules.class_read_by(found, code)
     state.cell.cell_contents = state.initial
 
 

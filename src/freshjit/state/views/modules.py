@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import builtins
 import functools
+import itertools
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -74,7 +75,8 @@ class Namespace(dict[str, Any]):
             if growing is not GAP:
                 return growing
             self.cache[name] = self.capture.view(self.real[name], place)
-        return self.cache[name]
+        found = self.cache[name]
+        return class_read_now(found) if id(found) in _class_stand_ins else found
 
     def __contains__(self, name: object) -> bool:
         if isinstance(name, str) and not dict.__contains__(self, name) and name not in self.deleted:
@@ -107,6 +109,10 @@ class Namespace(dict[str, Any]):
     def assign(self, name: str, value: Any) -> None:
         dict.__setitem__(self, name, value)
         self.deleted.discard(name)
+
+    def assigned(self, name: str) -> bool:
+        """Whether traced code has assigned or deleted the name."""
+        return dict.__contains__(self, name) or name in self.deleted
 
     def remove(self, name: str) -> None:
         if name not in self:
@@ -240,13 +246,42 @@ class LibraryModule(types.ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
-        value = getattr(module, name)
-        if thread.capture is not None and _is_setting(value) and module.__name__ not in _OF_CONSTANTS:
-            return thread.capture.view(value, imported(module).attr(name))
-        return library_value(value)
+        capture = thread.capture
+        if capture is None or module.__name__ in _OF_CONSTANTS:
+            return library_value(getattr(module, name))
+        namespace = capture.namespaces.get(id(module.__dict__))
+        if namespace is not None and namespace.assigned(name):
+            return namespace[name]
+        if name in module.__dict__:
+            value = module.__dict__[name]
+            if id(value) in _class_stand_ins:
+                return class_read_now(value)
+            return namespace_of(capture, module)[name] if _is_setting(value) else library_value(value)
+        try:
+            return library_value(getattr(module, name))  # what the module's own __getattr__ makes
+        except AttributeError:
+            capture.guard(imported(module).to("dict"), "missing", name)
+            raise
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(object.__getattribute__(self, "_freshjit_module"), name, value)
+        module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
+        settable = _is_setting(value) or type(value) in arrays.STAND_INS
+        if thread.capture is not None and settable and _is_setting(module.__dict__.get(name)):
+            namespace_of(thread.capture, module).assign(name, value)
+        else:
+            setattr(module, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
+        if thread.capture is not None and name in module.__dict__ and _is_setting(module.__dict__[name]):
+            namespace_of(thread.capture, module).remove(name)
+        else:
+            delattr(module, name)
+
+    @property
+    def __dict__(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
+        return module.__dict__ if thread.capture is None else namespace_of(thread.capture, module)
 
     def __dir__(self) -> list[str]:
         return dir(object.__getattribute__(self, "_freshjit_module"))
@@ -258,8 +293,8 @@ _OF_CONSTANTS = frozenset(("math", "cmath", "string", "numpy", "jax", "jax.numpy
 def _is_setting(value: Any) -> bool:
     """Whether a module's entry is data that somebody may change."""
     if type(value) in (list, tuple):
-        return all(map(is_plain, value))
-    return is_plain(value)
+        return all(map(_is_setting, value))
+    return is_plain(value) or isinstance(value, (np.ndarray, jax.Array))
 
 
 def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
@@ -267,6 +302,13 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
         capture.guard(path, "is", module)
         return capture.remember(module, library_value(module), path)
     capture.guard(path, "type", type(module))
+    view = ModuleView(module.__name__, namespace_of(capture, module, path))
+    return capture.remember(module, view, path)
+
+
+def namespace_of(capture: Capture, module: types.ModuleType, path: Path | None = None) -> Namespace:
+    """The watched globals of a module, found at ``path`` or where it is imported from."""
+    path = imported(module) if path is None else path
     place = path.to("dict")
     known = capture.namespaces.get(id(module.__dict__))
     if known is None:
@@ -275,8 +317,7 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
         capture.namespaces[id(module.__dict__)] = known
     elif known.path is not place:
         capture.guard(place, "alias", known.path)
-    view = ModuleView(module.__name__, known)
-    return capture.remember(module, view, path)
+    return known
 
 
 # -- JAX as traced code sees it ---------------------------------------------------------------------
@@ -289,6 +330,54 @@ def replace_in_captures(original: Any, replacement: Any) -> None:
     """Let traced code find ``replacement`` wherever it would find JAX's ``original``."""
     _library_views[id(original)] = (original, replacement)
     _library_originals[id(replacement)] = (replacement, original)
+
+
+# By id of a library's class: (the class, what may stand for it, the class methods that need it).
+_class_stand_ins: dict[int, tuple[type, type, frozenset[str]]] = {}
+
+
+def replace_class_in_captures(real: type, stand_in: type, methods: frozenset[str]) -> None:
+    """Let traced code find ``stand_in`` for a class, wherever it cannot tell the two apart."""
+    _class_stand_ins[id(real)] = (real, stand_in, methods)
+    _library_originals[id(stand_in)] = (stand_in, real)
+
+
+def class_read_now(cls: type) -> Any:
+    """What the instruction gets that now reads a class which may have a stand-in."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while str(frame.f_globals.get("__name__", "")).partition(".")[0] == "freshjit":
+        if frame.f_back is None:
+            return cls
+        frame = frame.f_back
+    return class_read_by(cls, frame.f_code, frame.f_lasti)
+
+
+def class_read_by(cls: Any, code: types.CodeType, offset: int | None = None) -> Any:
+    """The stand-in for a class if all that this code does next is to call one of its methods that need it.
+
+    Also if the code nowhere compares by identity, which is how it could tell a stand-in from the class.
+    """
+    from freshjit.state.views.functions import compares_identity
+
+    known = _class_stand_ins.get(id(cls))
+    if known is None:
+        return cls
+    _, stand_in, methods = known
+    taken = None if offset is None else _attributes_taken(code).get(offset)
+    return stand_in if taken in methods or not compares_identity(code) else cls
+
+
+@functools.lru_cache(maxsize=4096)
+def _attributes_taken(code: types.CodeType) -> dict[int, str]:
+    """By the offset of an instruction: the attribute that is read at once from what it gives."""
+    import dis
+
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    return {
+        before.offset: str(after.argval)
+        for before, after in itertools.pairwise(instructions)
+        if after.opname in ("LOAD_ATTR", "LOAD_METHOD")
+    }
 
 
 def real_library_value(capture: Capture, value: Any) -> Any:
@@ -580,6 +669,41 @@ def _note_missing(instance: Any, name: str) -> None:
 
 
 _sys_modules = Path.constant(sys.modules, "sys.modules")
+
+
+class _Modules(MutableMapping[str, Any]):
+    """``sys.modules`` as traced code sees it."""
+
+    def __getitem__(self, name: str) -> Any:
+        capture, found = thread.capture, sys.modules.get(name, GAP)
+        if capture is None:
+            return sys.modules[name]
+        if found is GAP:
+            capture.guard(_sys_modules, "missing", name)
+            raise KeyError(name)
+        return capture.view(found, _sys_modules.to("item", name, name))
+
+    def __contains__(self, name: object) -> bool:
+        if thread.capture is not None and isinstance(name, str):
+            thread.capture.guard(_sys_modules, "contains" if name in sys.modules else "missing", name)
+        return name in sys.modules
+
+    def __setitem__(self, name: str, module: Any) -> None:
+        sys.modules[name] = module
+
+    def __delitem__(self, name: str) -> None:
+        del sys.modules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        if thread.capture is not None:
+            thread.capture.report_frozen("sys.modules was listed", "List it outside.")
+        return iter(list(sys.modules))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+replace_in_captures(sys.modules, _Modules())
 
 
 def imported(module: types.ModuleType) -> Path:

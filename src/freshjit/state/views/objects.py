@@ -67,7 +67,7 @@ class ObjectState:
         self.complete = False
         self.where: dict[str, SourceLine | None] = {}
         self.shares_dict = False
-        self.real: dict[str, Any] | None = _instance_dict(original)
+        self.real: dict[str, Any] | None = instance_dict(original)
         self.snapshot_of_real = None if self.real is None else dict(self.real)
         cls = type(original)
         self.plain_access = _entry(cls, "__getattribute__") is object.__getattribute__ and (
@@ -169,7 +169,7 @@ def _replace(target: dict[str, Any], old: dict[str, Any], keep: dict[str, Any]) 
     target.update(read_since)
 
 
-def _instance_dict(value: Any) -> dict[str, Any] | None:
+def instance_dict(value: Any) -> dict[str, Any] | None:
     try:
         # A thread-local has a dictionary for each thread, which only its own base class hands out.
         access = (
@@ -312,7 +312,7 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
     capture.remember(original, rebuilt, path)
     state = ObjectState(original, rebuilt, path)
     parts: list[tuple[str, Any]] = []
-    for name, value in (_instance_dict(rebuilt) or {}).items():
+    for name, value in (instance_dict(rebuilt) or {}).items():
         if _holds_tracer(value):
             state.attrs[name] = state.initial[name] = value
             parts.append((name, value))
