@@ -198,9 +198,16 @@ def wanted(program, calls):
     return values(m, result)
 
 
-def live_tracers():
+def live_tracers(other_than=()):
     gc.collect()
-    return [o for o in gc.get_objects() if isinstance(o, jax.core.Tracer)]
+    known = set(map(id, other_than))
+    return [o for o in gc.get_objects() if isinstance(o, jax.core.Tracer) and id(o) not in known]
+
+
+@pytest.fixture
+def strangers():
+    """Tracers that others, errors of JAX's among them, have left behind in this process."""
+    return live_tracers()
 
 
 def lock_is_free(step):
@@ -236,7 +243,7 @@ def chosen(points):
 @pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt])
 @pytest.mark.parametrize("calls_before", [0, 1], ids=["while capturing", "after a capture"])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, fault):
+def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, fault, strangers):
     after = wanted(program, calls_before + 1)
     namespaces = class_namespaces(*CLASSES)
     struck = 0
@@ -262,7 +269,7 @@ def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, 
             assert unchanged(namespaces, *CLASSES), f"a class has changed by a fault at {point}"
             assert thread.capture is None, f"a capture goes on after a fault at {point}"
             assert lock_is_free(step), f"a lock is held after a fault at {point}"
-            assert not live_tracers(), f"a tracer lives on after a fault at {point}"
+            assert not live_tracers(strangers), f"a tracer lives on after a fault at {point}"
             result = step(jnp.float32(2.0))
         assert same(values(m, result), after), f"wrong values after a fault at {point}"
     assert struck
@@ -296,7 +303,7 @@ class Watched(Plain):
 
 @pytest.mark.parametrize("fault", KINDS)
 @pytest.mark.parametrize("program", [reads_and_writes, under_transforms])
-def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault):
+def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault, strangers):
     KIND.value = KINDS.index(fault)
     ACCESSES_LEFT.value = 0
     after = wanted(program, 1)
@@ -318,7 +325,7 @@ def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault)
         if raised:
             assert as_it_was(m) == before, f"state has changed by a fault in access {number}"
             assert thread.capture is None
-            assert not live_tracers(), f"a tracer lives on after a fault in access {number}"
+            assert not live_tracers(strangers), f"a tracer lives on after a fault in access {number}"
             result = step(jnp.float32(2.0))
             ACCESSES_LEFT.value = 0
             assert same(values(m, result), after)
