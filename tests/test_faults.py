@@ -198,16 +198,18 @@ def wanted(program, calls):
     return values(m, result)
 
 
-def live_tracers(other_than=()):
+def live_tracers():
     gc.collect()
-    known = set(map(id, other_than))
-    return [o for o in gc.get_objects() if isinstance(o, jax.core.Tracer) and id(o) not in known]
+    return [o for o in gc.get_objects() if isinstance(o, jax.core.Tracer)]
 
 
 @pytest.fixture
-def strangers():
-    """Tracers that others, errors of JAX's among them, have left behind in this process."""
-    return live_tracers()
+def only_new_objects():
+    """The collector leaves out what is there already: it takes time, and errors of JAX's leave tracers."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def lock_is_free(step):
@@ -240,10 +242,11 @@ def chosen(points):
     return points if EVERY_POINT else points[:: max(1, len(points) // POINTS)]
 
 
+@pytest.mark.usefixtures("only_new_objects")
 @pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt])
 @pytest.mark.parametrize("calls_before", [0, 1], ids=["while capturing", "after a capture"])
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, fault, strangers):
+def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, fault):
     after = wanted(program, calls_before + 1)
     namespaces = class_namespaces(*CLASSES)
     struck = 0
@@ -269,7 +272,7 @@ def test_a_fault_in_any_line_leaves_everything_as_it_was(program, calls_before, 
             assert unchanged(namespaces, *CLASSES), f"a class has changed by a fault at {point}"
             assert thread.capture is None, f"a capture goes on after a fault at {point}"
             assert lock_is_free(step), f"a lock is held after a fault at {point}"
-            assert not live_tracers(strangers), f"a tracer lives on after a fault at {point}"
+            assert not live_tracers(), f"a tracer lives on after a fault at {point}"
             result = step(jnp.float32(2.0))
         assert same(values(m, result), after), f"wrong values after a fault at {point}"
     assert struck
@@ -301,9 +304,10 @@ class Watched(Plain):
         super().__setattr__(name, value)
 
 
+@pytest.mark.usefixtures("only_new_objects")
 @pytest.mark.parametrize("fault", KINDS)
 @pytest.mark.parametrize("program", [reads_and_writes, under_transforms])
-def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault, strangers):
+def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault):
     KIND.value = KINDS.index(fault)
     ACCESSES_LEFT.value = 0
     after = wanted(program, 1)
@@ -325,7 +329,7 @@ def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault,
         if raised:
             assert as_it_was(m) == before, f"state has changed by a fault in access {number}"
             assert thread.capture is None
-            assert not live_tracers(strangers), f"a tracer lives on after a fault in access {number}"
+            assert not live_tracers(), f"a tracer lives on after a fault in access {number}"
             result = step(jnp.float32(2.0))
             ACCESSES_LEFT.value = 0
             assert same(values(m, result), after)
