@@ -251,6 +251,9 @@ class Recorder:
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")
+
+    def start(self) -> None:
+        """Begin to record; whoever calls this has to call ``close``, even if it is interrupted."""
         # The trace object was made by JAX; both classes have the same layout, so it can change class.
         self._trace.__class__ = _SlotTrace
         _recorders[id(self._trace)] = self
@@ -289,15 +292,16 @@ class Recorder:
         if type(trace) is not _pe.DynamicJaxprTrace or id(trace) in _recorders:
             yield
             return
+        key = id(trace)  # no more than one call is left for the end: an interrupt may come after any
         trace.__class__ = _SlotTrace
-        _recorders[id(trace)] = self
         try:
+            _recorders[key] = self
             yield
         except BaseException:
             _abandon(trace)
             raise
         finally:
-            _recorders.pop(id(trace), None)
+            _recorders.pop(key, None)
 
     def take_over(self, tracer: Any) -> None:
         """Let an argument's tracer, which JAX made, behave like those made from now on."""
@@ -328,6 +332,9 @@ class Direct:
         while trace is not None:
             self._traces.append(trace)
             trace = getattr(trace, "parent_trace", None)
+
+    def start(self) -> None:
+        """Nothing: nothing is recorded."""
 
     def close(self) -> None:
         self._traces.clear()

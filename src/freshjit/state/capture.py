@@ -550,6 +550,7 @@ class Capture:
                     modules.call_library,
                     self._on_constant,
                 )
+                self.recorder.start()  # known here before it changes anything
                 self._there_before = {id(array): array for array in jax.live_arrays()}
                 for watch in _WATCHES:
                     watch.need(self)

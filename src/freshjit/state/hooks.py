@@ -272,7 +272,7 @@ class _HookedClass:
     def install(self, cls: type) -> None:
         if self._complete:
             return
-        namespace = dict(cls.__dict__)
+        namespace = {**cls.__dict__, **self.originals}  # should an interrupt have cut this short before
         watch_entries = is_user_class(cls)
         for name, raw in namespace.items():
             if watch_entries and _is_wrapped(cls, name, raw):
@@ -283,10 +283,11 @@ class _HookedClass:
         self._complete = True
 
     def _install(self, cls: type, name: str, entry: Any, namespace: dict[str, Any]) -> None:
-        if name in namespace:
-            self.originals[name] = namespace[name]
-        self.installed[name] = entry
-        type.__setattr__(cls, name, entry)
+        if name not in self.installed:
+            if name in namespace:
+                self.originals[name] = namespace[name]
+            self.installed[name] = entry
+        type.__setattr__(cls, name, self.installed[name])
 
     def remove(self, cls: type) -> None:
         namespace = cls.__dict__
