@@ -25,6 +25,7 @@ def record(function, *args, on_concrete=lambda array: None, as_index=lambda key:
 
     def traced(*values):
         recorder = _compat.Recorder(on_concrete, as_index, as_index)
+        recorder.start()
         recorders.append(recorder)
         return function(recorder, *values)
 

@@ -24,18 +24,28 @@ def apply(writes: list[tuple[str, Any, Any, Any]]) -> None:
             do, back = _ACTIONS[action](target, key, value)
             undo.append(back)  # first: an interrupt may come in between
             do()
-    except BaseException:
+    except BaseException as error:
         try:
-            _take_back(undo)
+            failed = _take_back(undo)
         except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
             _take_back(undo)
             raise
+        for other in failed:
+            # What refuses to be written refuses to be restored in the same words; nothing has been changed.
+            if (type(other), str(other)) != (type(error), str(error)):
+                error.add_note(f"A change that had been made before could not be taken back: {other!r}")
         raise
 
 
-def _take_back(undo: list[Callable[[], Any]]) -> None:
+def _take_back(undo: list[Callable[[], Any]]) -> list[Exception]:
+    """Undo, the last one first, each whatever becomes of the others; gives the errors."""
+    errors: list[Exception] = []
     for back in reversed(undo):
-        back()
+        try:
+            back()
+        except Exception as error:
+            errors.append(error)
+    return errors
 
 
 _GAP = object()

@@ -690,24 +690,30 @@ class Capture:
         """Let go of hooks and of everything that refers to tracers, whatever happened."""
         try:
             objects.roll_back(self)
+        except BaseException:  # Ctrl-C: once more, while the books still say what there was
+            objects.roll_back(self)
+            raise
         finally:
-            for watch in _WATCHES:
-                watch.leave(self)
-            self.hooks.remove()
-            if self.recorder is not None:
-                self.recorder.close()
-            self.recorder = None
-            for namespace in self.namespaces.values():
-                namespace.close()
-            for view in self.number_views:
-                view.detach()
-            self.number_views.clear()
-            for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
-                thing.clear()
-            self.cells.clear()
-            self.growing.clear()
-            self._there_before.clear()
-            self._keep.clear()
+            self._close_books()
+
+    def _close_books(self) -> None:
+        for watch in _WATCHES:
+            watch.leave(self)
+        self.hooks.remove()
+        if self.recorder is not None:
+            self.recorder.close()
+        self.recorder = None
+        for namespace in self.namespaces.values():
+            namespace.close()
+        for view in self.number_views:
+            view.detach()
+        self.number_views.clear()
+        for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
+            thing.clear()
+        self.cells.clear()
+        self.growing.clear()
+        self._there_before.clear()
+        self._keep.clear()
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
