@@ -347,6 +347,7 @@ def test_a_fault_at_any_call_leaves_everything_as_it_was(program, case, fault):
         except AssertionError as error:
             wrong[point] = str(error).partition("\n")[0]
             gc.freeze()  # what is left is this point's fault, not the next one's
+            _compat._recorders.clear()
     print(struck, "points")
     assert not wrong, "\n".join(f"{message} ({point})" for point, message in wrong.items())
     assert struck

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import sys
 import types
+import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -251,6 +252,8 @@ class Recorder:
         self._trace: Any = _core.trace_ctx.trace
         if type(self._trace) is not _pe.DynamicJaxprTrace:
             raise AssertionError(f"expected a fresh jaxpr trace, found {self._trace!r}")
+        # Traces of loop bodies and branches. Weakly: JAX's leak checker wants them gone when they end.
+        self._inner: dict[int, weakref.ref[Any]] = {}
 
     def start(self) -> None:
         """Begin to record; whoever calls this has to call ``close``, even if it is interrupted."""
@@ -259,13 +262,15 @@ class Recorder:
         _recorders[id(self._trace)] = self
 
     def close(self) -> None:
-        _recorders.pop(id(self._trace), None)
+        for key in (*self._inner, id(self._trace)):
+            _recorders.pop(key, None)
         self._trace = None
 
     def abandon(self) -> None:
-        """An error ends the trace: let go of its tracers."""
-        if self._trace is not None:
-            _abandon(self._trace)
+        """An error ends the trace: let go of its tracers, and of those of traces inside that it has ended."""
+        for trace in (*(inner() for inner in self._inner.values()), self._trace):
+            if trace is not None:
+                _abandon(trace)
 
     def input(self, array: Any) -> Any:
         """The tracer that stands for ``array``: the array will be among the jaxpr's constants."""
@@ -292,10 +297,11 @@ class Recorder:
         if type(trace) is not _pe.DynamicJaxprTrace or id(trace) in _recorders:
             yield
             return
-        key = id(trace)  # no more than one call is left for the end: an interrupt may come after any
+        key = id(trace)
+        self._inner[key] = weakref.ref(trace)  # first: an interrupt may leave the rest to ``close``
         trace.__class__ = _SlotTrace
+        _recorders[key] = self
         try:
-            _recorders[key] = self
             yield
         except BaseException:
             _abandon(trace)
