@@ -268,7 +268,7 @@ def locks_are_free(step):
 
 def nothing_is_left(step):
     assert thread.capture is None, "a capture goes on"
-    assert not hooks._hooked, "a class is still hooked"
+    assert not hooks.hooked_classes, "a class is still hooked"
     assert not _compat._recorders, "a trace is still watched"
     assert not outside.watched_paths._users, "paths are still watched"
     assert not unseen.watched_interpreter._users, "functions are still watched"

@@ -264,7 +264,7 @@ def test_no_hook_and_no_device_copy_is_left():
     for _ in range(10):
         Model().step(1.0)
     gc.collect()
-    assert len(hooks._hooked) == 0
+    assert len(hooks.hooked_classes) == 0
     assert len(checks._device_copies) <= before
 
 

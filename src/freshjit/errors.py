@@ -17,6 +17,7 @@ __all__ = [
     "LeakedWriteError",
     "StaleCompiledError",
     "StateMismatchError",
+    "UnstableStateError",
     "UnsupportedStateError",
 ]
 
@@ -42,6 +43,10 @@ class LeakedWriteError(FreshjitError, RuntimeError):
 
 class StaleCompiledError(FreshjitError, RuntimeError):
     """An ahead-of-time compiled function was called after the state it was compiled for had changed."""
+
+
+class UnstableStateError(FreshjitError, RuntimeError):
+    """State changed while the function was traced, each time that it was tried."""
 
 
 class FrozenValueError(FreshjitError, RuntimeError):

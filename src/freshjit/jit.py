@@ -16,7 +16,7 @@ import numpy as np
 
 from freshjit import _compat, live
 from freshjit.aot import Lowered, Traced
-from freshjit.errors import FreshjitError, FrozenValueError, UnsupportedStateError
+from freshjit.errors import FreshjitError, FrozenValueError, UnstableStateError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
@@ -35,6 +35,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _compat.hide_frames_of(__file__)
+
+MAX_ATTEMPTS = 8
+"""How often a function is traced for one call while other threads change the state that it reads."""
 
 MAX_SUSPECTS = 4
 """How many numbers are tried by value, each by itself, when a function cannot be traced as they change."""
@@ -186,23 +189,30 @@ class FreshJit(Generic[P, R]):
         with store.lock:
             # Another thread may have compiled the same program while this one waited for the lock.
             result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
-            if type(result) is not Miss:
-                return result
-            store.note_changes(self._function, args, kwargs)
-            program = self._capture(args, kwargs)
-            if program.record.late_rules and not _compat.trace_is_clean():
-                return live.call(self._function, args, kwargs)
-            store.add(program)
-            result = program.run(self._function, args, kwargs)
-        if type(result) is Miss:
-            guard = result.guard
-            what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
-            raise FreshjitError(
-                f"state read by {self.__name__} changes by itself: {what} was different directly after it "
-                "had been read. Reading it must give the same thing twice (a property or __getattr__ that "
-                "makes a new object each time is the usual reason)."
-            )
-        return result
+            for attempt in range(MAX_ATTEMPTS):
+                if type(result) is not Miss:
+                    return result
+                store.note_changes(self._function, args, kwargs)
+                try:
+                    program = self._capture(args, kwargs)
+                except UnstableStateError:
+                    if attempt == MAX_ATTEMPTS - 1:
+                        raise
+                    continue
+                if program.record.late_rules and not _compat.trace_is_clean():
+                    return live.call(self._function, args, kwargs)
+                store.add(program)
+                result = program.run(self._function, args, kwargs)
+        if type(result) is not Miss:
+            return result
+        guard = result.guard
+        what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
+        raise UnstableStateError(
+            f"state read by {self.__name__} changes by itself: {what} was different directly after it had been "
+            f"read, {MAX_ATTEMPTS} times in a row.\nReading it must give the same thing twice (a property or "
+            "__getattr__ that makes a new object each time is the usual reason; another thread that writes it "
+            "all the time is the other one)."
+        )
 
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
         arguments = plan(self._options.parameters, args, kwargs, self._options.static)

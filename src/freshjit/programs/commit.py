@@ -10,6 +10,8 @@ from typing import Any, cast
 import jax
 import numpy as np
 
+from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
+
 __all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
 
 # What to do, and what to undo it with, whether it has been done, half done or not at all.
@@ -48,19 +50,19 @@ def _take_back(undo: list[Callable[[], Any]]) -> list[Exception]:
     return errors
 
 
-_GAP = object()
-
-
 def _setattr(target: Any, key: str, value: Any) -> Step:
+    note_elsewhere(target, key)
     old = _slot_or_dict(target, key)
     return lambda: object.__setattr__(target, key, value), lambda: _restore_attr(target, key, old)
 
 
 def _setdict(target: Any, key: str, value: Any) -> Step:
+    note_elsewhere(target, key)
     return _set_in_mapping(target.__dict__, key, value)
 
 
 def _delattr(target: Any, key: str, _: Any) -> Step:
+    note_elsewhere(target, key)
     old = _slot_or_dict(target, key)
     namespace = getattr(target, "__dict__", None)
     if namespace is not None and key in namespace:
@@ -72,13 +74,13 @@ def _slot_or_dict(target: Any, key: str) -> Any:
     try:
         return object.__getattribute__(target, key)
     except AttributeError:
-        return _GAP
+        return GAP
 
 
 def _restore_attr(target: Any, key: str, old: Any) -> None:
-    if old is not _GAP:
+    if old is not GAP:
         object.__setattr__(target, key, old)
-    elif _slot_or_dict(target, key) is not _GAP:
+    elif _slot_or_dict(target, key) is not GAP:
         object.__delattr__(target, key)
 
 
@@ -89,18 +91,18 @@ def _setcell(target: types.CellType, _: Any, value: Any) -> Step:
 
 def _delcell(target: types.CellType, _: Any, __: Any) -> Step:
     old = _contents(target)
-    return lambda: _restore_cell(target, _GAP), lambda: _restore_cell(target, old)
+    return lambda: _restore_cell(target, GAP), lambda: _restore_cell(target, old)
 
 
 def _contents(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
-        return _GAP
+        return GAP
 
 
 def _restore_cell(target: types.CellType, value: Any) -> None:
-    if value is _GAP:
+    if value is GAP:
         del target.cell_contents
     else:
         target.cell_contents = value
@@ -116,10 +118,10 @@ def _setitem(target: Any, key: Any, value: Any) -> Step:
 
 def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Step:
     base = _base(target)
-    old = dict.get(target, key, _GAP)
+    old = dict.get(target, key, GAP)
 
     def back() -> None:
-        if old is not _GAP:
+        if old is not GAP:
             base.__setitem__(target, key, old)
         elif dict.__contains__(target, key):
             base.__delitem__(target, key)
@@ -233,20 +235,12 @@ def _as_index(key: Any) -> Any:
 
 
 def _setclass(target: type, key: str, value: Any) -> Step:
-    old = target.__dict__.get(key, _GAP)
-    return lambda: type.__setattr__(target, key, value), lambda: _restore_class(target, key, old)
+    old = entry_outside(target, key)
+    return lambda: set_entry(target, key, value), lambda: set_entry(target, key, old)
 
 
 def _delclass(target: type, key: str, _: Any) -> Step:
-    old = target.__dict__[key]
-    return lambda: type.__delattr__(target, key), lambda: _restore_class(target, key, old)
-
-
-def _restore_class(target: type, key: str, old: Any) -> None:
-    if old is not _GAP:
-        type.__setattr__(target, key, old)
-    elif key in target.__dict__:
-        type.__delattr__(target, key)
+    return _setclass(target, key, GAP)
 
 
 _ACTIONS: dict[str, Callable[[Any, Any, Any], Step]] = {

@@ -23,7 +23,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.programs import checks, commit
-from freshjit.state import recipes
+from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
 from freshjit.state.capture import Record, Slot, Write
 from freshjit.state.guards import Guard
@@ -78,6 +78,8 @@ _HELPERS: dict[str, Any] = {
     "refuse_tracers": checks.refuse_tracers,
     "trace_is_clean": _compat.trace_is_clean,
     "apply": commit.apply,
+    "hooked": hooks.hooked_classes,
+    "note_elsewhere": hooks.note_elsewhere,
     "new_object": commit.new_object,
     "fill_object": commit.fill_object,
     "new_cell": commit.new_cell,
@@ -613,8 +615,14 @@ def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
         writer.line(f"result = {result}")
         result = "result"
     if all(w.action in _SIMPLE_ACTIONS and _exact(record, w) for w in record.writes):
+        # Nothing may be called between the writes. An attribute is hooked by its class, or told of here.
+        dicts = {id(w): f"d{i}" for i, w in enumerate(record.writes) if w.action == "setdict"}
+        for write, target, _ in plans:
+            if id(write) in dicts:
+                writer.line(f"{dicts[id(write)]} = {target}.__dict__")
+                writer.line(f"if hooked: note_elsewhere({target}, {write.key!r})")
         for write, target, value in plans:
-            writer.line(_statement(writer, write, target, value))
+            writer.line(_statement(writer, write, dicts.get(id(write), target), value))
     elif record.writes:
         rows = [f"({w.action!r}, {t}, {_key(writer, w)}, {v})" for w, t, v in plans]
         writer.line(f"apply([{', '.join(rows)}])")
@@ -656,7 +664,7 @@ def _statement(writer: _Writer, write: Write, target: str, value: str) -> str:
         case "setattr":
             return f"{target}.{write.key} = {value}"
         case "setdict":
-            return f"{target}.__dict__[{write.key!r}] = {value}"
+            return f"{target}[{write.key!r}] = {value}"
         case "setcell":
             return f"{target}.cell_contents = {value}"
         case "setglobal":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import random
+import threading
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import StateMismatchError, UnsupportedStateError
+from freshjit.errors import StateMismatchError, UnstableStateError, UnsupportedStateError
 from freshjit.state import recipes
 from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
@@ -227,6 +228,9 @@ class Capture:
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
         self.sees_identity = False
+        self.deleted_names: set[str] = set()  # attributes that code of the function deletes somewhere
+        self._alone = threading.active_count() == 1
+        self.disturbed: str | None = None  # what another thread has changed under this run's eyes
         self.late_rules = False
         self._keep: list[Any] = []
         self.recorder: _compat.Recorder | _compat.Direct | None = None
@@ -269,6 +273,22 @@ class Capture:
         if isinstance(plain, types.FunctionType) and isinstance(plain.__globals__, modules.Namespace):
             return function  # made during this run
         return self.view(function, Path.constant(function, getattr(function, "__name__", "function")))
+
+    def assigned_to_class(self, cls: type, name: str) -> tuple[Any] | None:
+        """What traced code has put in place of an entry of this class (a gap if it has deleted it)."""
+        capture: Capture | None = self
+        while capture is not None:
+            changes = capture.hooks.changes(cls)
+            if name in changes:
+                return (changes[name],)
+            capture = capture.outer
+        return None
+
+    def may_have_put_on_class(self, name: str, value: Any) -> bool:
+        """Whether it was this run that wrote ``name`` to a class, or deleted it there, past the hooks."""
+        if (self._alone and threading.active_count() == 1) or isinstance(value, _compat.Tracer):
+            return True
+        return value is GAP and name in self.deleted_names
 
     def original_of(self, view: Any) -> Entry | None:
         entry = self.views.get(id(view))
@@ -472,6 +492,9 @@ class Capture:
     def read_class_entry(self, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Any:
         return objects.read_class_entry(self, owner, name, raw, instance, cls)
 
+    def write_class(self, cls: type, name: str, value: Any) -> None:
+        objects.write_class(self, cls, name, value)
+
     def write_class_entry(self, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
         objects.write_class_entry(self, owner, name, raw, instance, value)
 
@@ -508,6 +531,7 @@ class Capture:
         """
         finished: dict[str, Any] = {}
         outputs = self._finish(result, finished)
+        self._check_undisturbed()
         record = Record(
             jaxpr=None,
             out_avals=(),
@@ -579,6 +603,7 @@ class Capture:
             traced.__wrapped__ = wrapped  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
         inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
         jaxpr = jax.make_jaxpr(traced)(*inputs)
+        self._check_undisturbed()
         self._report_random()
         self._guard_answers()
         self.unseen.finish(self)
@@ -637,6 +662,14 @@ class Capture:
         leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
         finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
         return builder.outputs
+
+    def _check_undisturbed(self) -> None:
+        if self.disturbed is not None:
+            raise UnstableStateError(
+                f"{self.disturbed} was assigned while {self.root} was traced, by another thread, or by code "
+                "of a library or of C.\nAssign it in the function itself, by a statement; or see that no "
+                "other thread does while the function is traced."
+            )
 
     def _record(self, jaxpr: Any, finished: dict[str, Any]) -> Record:
         writes: list[Write] = finished["writes"]

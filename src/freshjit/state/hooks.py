@@ -19,17 +19,25 @@ import threading
 import types
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_user_class
 
 __all__ = [
+    "GAP",
     "ClassEntry",
     "Hooks",
+    "bind",
     "can_hook",
     "class_entry",
+    "entry_outside",
+    "hooked_classes",
+    "is_data_descriptor",
+    "is_wrapped",
+    "next_entry",
+    "note_elsewhere",
     "original_entries",
+    "set_entry",
     "slot_values",
     "slots_of",
     "unwrap",
@@ -73,7 +81,11 @@ _FUNCTION_LIKE = (types.FunctionType, classmethod, staticmethod)
 
 
 class ClassEntry:
-    """Stands for one entry of a hooked class's namespace."""
+    """Stands for one entry of a hooked class's namespace.
+
+    Attributes:
+        raw: what the class has there; a gap where it has nothing, and only traced code sees something.
+    """
 
     __slots__ = ("name", "owner", "raw")
 
@@ -82,9 +94,12 @@ class ClassEntry:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         capture = thread.capture
-        if capture is None:
-            return bind(self.raw, instance, owner)
-        return capture.read_class_entry(self.owner, self.name, self.raw, instance, owner)
+        if capture is not None:
+            return capture.read_class_entry(self.owner, self.name, self.raw, instance, owner)
+        if self.raw is GAP:
+            _, raw = next_entry(self.owner, self.name, instance, owner)
+            return bind(raw, instance, owner)
+        return bind(self.raw, instance, owner)
 
 
 class _DataEntry(ClassEntry):
@@ -113,34 +128,77 @@ def unwrap(entry: Any) -> Any:
     return entry.raw if isinstance(entry, ClassEntry) else entry
 
 
+class _Gap:
+    def __repr__(self) -> str:
+        return "<nothing>"
+
+
+GAP = _Gap()
+
+
 def is_data_descriptor(raw: Any) -> bool:
     kind = type(raw)
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
 
 
+def entry_of(cls: type, name: str) -> Any:
+    """The raw entry of this very class as the running code is to see it, or a gap."""
+    if thread.capture is not None:
+        assigned = thread.capture.assigned_to_class(cls, name)
+        if assigned is not None:
+            return assigned[0]
+    raw = _namespace(cls).get(name, GAP)
+    if name in _ATTRIBUTE_HOOKS and cls in hooked_classes:
+        return hooked_classes[cls].originals.get(name, GAP)
+    return unwrap(raw)
+
+
 def class_entry(cls: type, name: str) -> Any:
     """The raw entry that Python would find for ``name`` in the MRO of ``cls``; KeyError if none."""
     for base in cls.__mro__:
-        namespace = type.__dict__["__dict__"].__get__(base)
-        if name in namespace:
-            hooked = _hooked.get(base)
-            if hooked is not None and name in _ATTRIBUTE_HOOKS:
-                if name in hooked.originals:
-                    return hooked.originals[name]
-                continue
-            return unwrap(namespace[name])
+        if name in _namespace(base):
+            raw = entry_of(base, name)
+            if raw is not GAP:
+                return raw
     raise KeyError(name)
 
 
+def next_entry(owner: type, name: str, instance: Any, cls: type | None) -> tuple[type, Any]:
+    """The entry that Python would find behind ``owner``, and whose it is; AttributeError if none."""
+    start = type(instance) if cls is None else cls
+    for base in start.__mro__[start.__mro__.index(owner) + 1 :]:
+        raw = entry_of(base, name)
+        if raw is not GAP:
+            return base, raw
+    if instance is None:
+        raise AttributeError(f"type object {start.__name__!r} has no attribute {name!r}", name=name, obj=cls)
+    raise AttributeError(f"{start.__name__!r} object has no attribute {name!r}", name=name, obj=instance)
+
+
 def original_entries(cls: type) -> dict[str, Any]:
-    """The namespace of one class as its author wrote it."""
-    namespace = {name: unwrap(raw) for name, raw in type.__dict__["__dict__"].__get__(cls).items()}
-    hooked = _hooked.get(cls)
-    if hooked is not None:
-        for name in _ATTRIBUTE_HOOKS:
-            namespace.pop(name, None)
-        namespace.update({n: hooked.originals[n] for n in _ATTRIBUTE_HOOKS if n in hooked.originals})
-    return namespace
+    """The namespace of one class as the running code is to see it."""
+    found = {name: entry_of(cls, name) for name in tuple(_namespace(cls))}
+    return {name: raw for name, raw in found.items() if raw is not GAP}
+
+
+_namespace: Callable[[type], types.MappingProxyType[str, Any]] = type.__dict__["__dict__"].__get__
+
+
+def entry_outside(cls: type, name: str) -> Any:
+    """The raw entry of this very class as eager code sees it, or a gap."""
+    return unwrap(_namespace(cls).get(name, GAP))
+
+
+def set_entry(cls: type, name: str, value: Any) -> None:
+    """Change an entry (or take it away, by a gap) for eager code, also of a class that is hooked."""
+    with _lock:
+        hooked = hooked_classes.get(cls)
+        if hooked is not None and (name in hooked.installed or is_wrapped(cls, name, value)):
+            hooked.change(cls, name, value)
+        elif value is not GAP:
+            type.__setattr__(cls, name, value)
+        elif name in _namespace(cls):
+            type.__delattr__(cls, name)
 
 
 def slots_of(cls: type) -> dict[str, Any]:
@@ -198,10 +256,9 @@ def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..
 def _hooked_setattr(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
     def __setattr__(self: Any, name: str, value: Any) -> None:
         capture = thread.capture
-        if capture is None:
-            return original(self, name, value)
-        known = capture.objects.get(id(self))
-        if known is None:
+        known = None if capture is None else capture.objects.get(id(self))
+        if capture is None or known is None:
+            note_elsewhere(self, name)
             return original(self, name, value)
         return capture.write_attribute(known, name, value)
 
@@ -211,10 +268,9 @@ def _hooked_setattr(cls: type, original: Callable[..., Any]) -> Callable[..., An
 def _hooked_delattr(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
     def __delattr__(self: Any, name: str) -> None:
         capture = thread.capture
-        if capture is None:
-            return original(self, name)
-        known = capture.objects.get(id(self))
-        if known is None:
+        known = None if capture is None else capture.objects.get(id(self))
+        if capture is None or known is None:
+            note_elsewhere(self, name)
             return original(self, name)
         return capture.delete_attribute(known, name)
 
@@ -263,7 +319,7 @@ class _HookedClass:
     """What was done to one class, and how to undo it, should it be done in part only."""
 
     def __init__(self, cls: type) -> None:
-        self.users: set[int] = set()  # ids of Hooks
+        self.users: set[Hooks] = set()
         self.originals: dict[str, Any] = {}
         self.installed: dict[str, Any] = {}
         self.names = dict.fromkeys(cls.__dict__)
@@ -275,9 +331,8 @@ class _HookedClass:
         namespace = {**cls.__dict__, **self.originals}  # should an interrupt have cut this short before
         watch_entries = is_user_class(cls)
         for name, raw in namespace.items():
-            if watch_entries and _is_wrapped(cls, name, raw):
-                entry = (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
-                self._install(cls, name, entry, namespace)
+            if watch_entries and is_wrapped(cls, name, raw):
+                self._install(cls, name, _entry_for(cls, name, raw), namespace)
         for name, make in _MAKERS.items():
             self._install(cls, name, make(cls, class_entry(cls, name)), namespace)
         self._complete = True
@@ -289,7 +344,42 @@ class _HookedClass:
             self.installed[name] = entry
         type.__setattr__(cls, name, self.installed[name])
 
+    def watch(self, cls: type, name: str) -> None:
+        """Have an entry where traced code may see something else than others do."""
+        if name not in self.installed:
+            outside = entry_outside(cls, name)
+            if outside is not GAP:
+                self.originals[name] = outside
+            self.installed[name] = _entry_for(cls, name, outside)
+        self.put_back(cls, name)
+
+    def put_back(self, cls: type, name: str) -> None:
+        """Undo what has been written past the hooks."""
+        if name in self.installed:
+            type.__setattr__(cls, name, self.installed[name])
+        else:
+            type.__delattr__(cls, name)
+
+    def change(self, cls: type, name: str, value: Any) -> None:
+        """Another value for eager code."""
+        if value is GAP:
+            self.originals.pop(name, None)
+        else:
+            self.originals[name] = value
+        self.installed[name] = _entry_for(cls, name, value)
+        self.put_back(cls, name)
+
+    def displaced(self, cls: type) -> dict[str, Any]:
+        """Entries that have been written directly, past the hooks: name to new value, or to a gap."""
+        if not self._complete:  # on the way in or out
+            return {}
+        now = _namespace(cls)
+        found = {n: now.get(n, GAP) for n, entry in self.installed.items() if now.get(n, GAP) is not entry}
+        found.update({n: v for n, v in now.items() if n not in self.names and n not in self.installed})
+        return found
+
     def remove(self, cls: type) -> None:
+        self._complete = False
         namespace = cls.__dict__
         for name, entry in self.installed.items():
             if namespace.get(name) is not entry:
@@ -300,7 +390,11 @@ class _HookedClass:
                 type.__delattr__(cls, name)
 
 
-def _is_wrapped(cls: type, name: str, raw: Any) -> bool:
+def _entry_for(cls: type, name: str, raw: Any) -> ClassEntry:
+    return (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
+
+
+def is_wrapped(cls: type, name: str, raw: Any) -> bool:
     if name in _LEFT_ALONE:
         return False
     if isinstance(cls, enum.EnumType):
@@ -313,18 +407,25 @@ def _is_wrapped(cls: type, name: str, raw: Any) -> bool:
 
 
 _lock = threading.RLock()
-_hooked: WeakKeyDictionary[type, _HookedClass] = WeakKeyDictionary()
+hooked_classes: dict[type, _HookedClass] = {}
 
 
 class Hooks:
-    """The classes that one capture has hooked; ``remove`` lets go of all of them.
+    """The classes that one capture has hooked, and how traced code sees them; ``remove`` lets go of all.
 
-    ``added`` is told of each.
+    Attributes:
+        thread: whose capture it is.
+        elsewhere: attributes that other threads have written meanwhile, as (id of the object, name).
+
+    ``added`` is told of each class.
     """
 
     def __init__(self, added: Callable[[type], object] = id) -> None:
-        self._classes: dict[type, None] = {}
+        # Per class, what traced code has put in place of its entries (a gap where it has deleted one).
+        self._classes: dict[type, dict[str, Any]] = {}
         self._added = added
+        self.thread = threading.get_ident()
+        self.elsewhere: set[tuple[int, str]] = set()
 
     def __contains__(self, cls: type) -> bool:
         return cls in self._classes
@@ -335,75 +436,70 @@ class Hooks:
             if base in self._classes or not can_hook(base):
                 continue
             with _lock:
-                self._classes[base] = None  # first: ``remove`` must know, whatever interrupts the rest
-                hooked = _hooked.get(base)
+                self._classes[base] = {}  # first: ``remove`` must know, whatever interrupts the rest
+                hooked = hooked_classes.get(base)
                 if hooked is None:
-                    hooked = _hooked[base] = _HookedClass(base)
-                hooked.users.add(id(self))
+                    hooked = hooked_classes[base] = _HookedClass(base)
+                hooked.users.add(self)
                 hooked.install(base)
             self._added(base)
 
-    def classes(self) -> list[type]:
-        return [cls for cls in self._classes if cls in _hooked]
-
     def names(self, cls: type) -> tuple[str, ...]:
         """The names in the class's own dictionary, in order, as they were before it was hooked."""
-        hooked = _hooked.get(cls)
+        hooked = hooked_classes.get(cls)
         return tuple(cls.__dict__ if hooked is None else hooked.names)
 
     def changes(self, cls: type) -> dict[str, Any]:
-        """Entries of the class that differ from what was there: name to new value, or to a gap."""
-        hooked = _hooked[cls]
-        now = cls.__dict__
-        changed = {n: now.get(n, GAP) for n, e in hooked.installed.items() if now.get(n, GAP) is not e}
-        return changed
+        """What traced code has put in place of entries of this class: name to new value, or to a gap."""
+        return self._classes.get(cls, _NOTHING)
 
-    def assigned(self, cls: type, name: str) -> bool:
-        """Whether the entry of this class is one that traced code has put there."""
-        if cls not in self._classes:
-            return False
-        hooked, now = _hooked[cls], cls.__dict__
-        if name in hooked.installed:
-            return now.get(name, GAP) is not hooked.installed[name]
-        return name in now and name not in hooked.names
+    def assign(self, cls: type, name: str, value: Any) -> None:
+        """Let traced code, and it alone, find this value (or a gap) in the class."""
+        with _lock:
+            self._classes[cls][name] = value
+            hooked_classes[cls].watch(cls, name)
+
+    def undo(self, cls: type, name: str) -> None:
+        """Let traced code find what all others find."""
+        self._classes[cls].pop(name, None)
 
     def deleted(self, cls: type, name: str) -> bool:
         """Whether traced code has deleted such an entry of the class or of one of its bases."""
         return any(
-            name in _hooked[base].installed and name not in base.__dict__
+            self.changes(base).get(name) is GAP or hooked_classes[base].displaced(base).get(name) is GAP
             for base in cls.__mro__
             if base in self._classes
         )
 
-    def undo(self, cls: type, name: str) -> None:
-        """Put back what ``cls.name`` was before the traced code assigned to it."""
-        installed = _hooked[cls].installed
-        if name in installed:
-            type.__setattr__(cls, name, installed[name])
-        else:
-            type.__delattr__(cls, name)
+    def displaced(self, cls: type) -> dict[str, Any]:
+        """Entries that have been written past the hooks, by whatever thread."""
+        hooked = hooked_classes.get(cls)
+        return {} if hooked is None else hooked.displaced(cls)
+
+    def put_back(self, cls: type, name: str) -> None:
+        """Undo such a write."""
+        with _lock:
+            hooked_classes[cls].put_back(cls, name)
 
     def remove(self) -> None:
         with _lock:
             for cls in list(self._classes):
-                hooked = _hooked.get(cls)
+                hooked = hooked_classes.get(cls)
                 if hooked is not None:
-                    hooked.users.discard(id(self))
+                    hooked.users.discard(self)
                     if not hooked.users:
                         hooked.remove(cls)
-                        _hooked.pop(cls, None)
+                        hooked_classes.pop(cls, None)
                 del self._classes[cls]
 
 
-class _Gap:
-    def __repr__(self) -> str:
-        return "<nothing>"
+_NOTHING: dict[str, Any] = {}
 
 
-GAP = _Gap()
+def note_elsewhere(thing: Any, name: str) -> None:
+    """``thing.name`` is about to be written: traced code in other threads is not to take it for its own."""
+    hooked = hooked_classes.get(type(thing))
+    for hooks in () if hooked is None else tuple(hooked.users):
+        if hooks.thread != threading.get_ident():
+            hooks.elsewhere.add((id(thing), name))
 
-
-def added_entries(cls: type) -> dict[str, Any]:
-    """Entries that traced code has added to a hooked class."""
-    before = _hooked[cls].names
-    return {n: v for n, v in cls.__dict__.items() if n not in before and n not in _ATTRIBUTE_HOOKS}

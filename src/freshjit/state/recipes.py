@@ -21,6 +21,7 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
+from freshjit.state.assignment import code_of
 from freshjit.state.hooks import class_entry, slot_values
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
@@ -314,7 +315,7 @@ class Builder:
         make.kind = "function"
         namespace: Any = value.__globals__
         real_globals = namespace.real if isinstance(namespace, Namespace) else namespace
-        make.cls = (value.__code__, real_globals, value.__name__)
+        make.cls = (code_of(value), real_globals, value.__name__)
         cells = value.__closure__ or ()
         make.parts = [
             ("closure", [self.build(c, label, where) for c in cells]),

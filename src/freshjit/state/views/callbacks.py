@@ -15,6 +15,7 @@ import jax
 from jax.experimental import io_callback as jax_io_callback
 
 from freshjit.state.active import thread
+from freshjit.state.assignment import code_of
 from freshjit.state.views import arrays
 from freshjit.state.views.modules import Namespace, replace_in_captures
 
@@ -53,7 +54,7 @@ def _real(capture: Capture, value: Any) -> Any:
     if isinstance(value, types.FunctionType) and isinstance(value.__globals__, Namespace):
         cells = tuple(_real_cell(capture, cell) for cell in value.__closure__ or ())
         real = types.FunctionType(
-            value.__code__, value.__globals__.real, value.__name__, value.__defaults__, cells
+            code_of(value), value.__globals__.real, value.__name__, value.__defaults__, cells
         )
         real.__kwdefaults__ = value.__kwdefaults__
         return real

@@ -1,6 +1,6 @@
 """Views of functions: clones whose cells hold views and whose globals are watched.
 
-A clone has the same code object. Its cells are new ones, shared between sibling closures as the
+A clone runs the same code (assignments to attributes are told to the capture, see ``assignment``). Its cells are new ones, shared between sibling closures as the
 originals are; its globals are the capture's ``Namespace``. So everything the body reads beside its
 arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays apart until the commit.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from freshjit.errors import UnsupportedStateError
+from freshjit.state.assignment import assigning, deleted_names
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
@@ -161,8 +162,9 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
             zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         )
     ]
+    capture.deleted_names |= deleted_names(function.__code__)
     clone = types.FunctionType(
-        function.__code__, namespace, function.__name__, None, tuple(c.cell for c in cells)
+        assigning(function.__code__), namespace, function.__name__, None, tuple(c.cell for c in cells)
     )
     capture.remember(function, clone, path)
     clone.__qualname__ = function.__qualname__

@@ -629,6 +629,23 @@ def _hasattr(instance: Any, name: str, /) -> bool:
     return True
 
 
+def _setattr(instance: Any, name: str, value: Any, /) -> None:
+    """``setattr`` in cloned functions: what is given to a class is kept apart."""
+    if thread.capture is not None and isinstance(instance, type):
+        thread.capture.write_class(instance, name, value)
+    else:
+        setattr(instance, name, value)
+
+
+def _delattr(instance: Any, name: str, /) -> None:
+    from freshjit.state.views import objects
+
+    if thread.capture is not None and isinstance(instance, type):
+        objects.delete_from_class(thread.capture, instance, name)
+    else:
+        delattr(instance, name)
+
+
 def _vars(*args: Any) -> Any:
     """``vars`` in cloned functions: the dictionary of a class goes past its hooks."""
     from freshjit.state.views import objects
@@ -732,8 +749,10 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _replaced_builtins: dict[str, Any] = {
+    "delattr": _delattr,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "setattr": _setattr,
     "object": _ObjectType(),
     "pow": pow_of_three,
     "sum": add_up,

@@ -38,12 +38,14 @@ class ObjectState:
         view: what traced code holds: the same object, or a shadow for subclasses of containers.
         attrs: the instance dictionary as traced code sees it, as far as it was read or written.
         initial: what was there first, for each name that was read.
+        elsewhere: attributes that other threads have written meanwhile (see ``Hooks``).
     """
 
     __slots__ = (
         "attrs",
         "complete",
         "deleted",
+        "elsewhere",
         "initial",
         "original",
         "path",
@@ -57,8 +59,9 @@ class ObjectState:
         "where",
     )
 
-    def __init__(self, original: Any, view: Any, path: Path) -> None:
+    def __init__(self, original: Any, view: Any, path: Path, elsewhere: set[tuple[int, str]]) -> None:
         self.original, self.view, self.path = original, view, path
+        self.elsewhere = elsewhere
         self.attrs: dict[str, Any] = {}
         self.initial: dict[str, Any] = {}
         self.slots: dict[str, Any] = {}
@@ -197,7 +200,7 @@ def _adopt(state: ObjectState, name: str) -> None:
     if real is None or before is None:
         return
     now = real.get(name, _MISSING)
-    if now is before.get(name, _MISSING):
+    if now is before.get(name, _MISSING) or (id(state.original), name) in state.elsewhere:
         return
     if now is _MISSING:
         state.attrs.pop(name, None)
@@ -217,27 +220,32 @@ def _undo_bypass(state: ObjectState, name: str) -> None:
         state.real.pop(name, None)
 
 
-def adopt_all(state: ObjectState) -> None:
+def _bypassed(state: ObjectState) -> list[str]:
+    """The attributes that this thread has written around the hooks."""
     real, before = state.real, state.snapshot_of_real
     if real is None or before is None:
-        return
-    for name in [*real, *(n for n in before if n not in real)]:
-        if real.get(name, _MISSING) is not before.get(name, _MISSING):
-            _adopt(state, name)
+        return []
+    return [
+        name
+        for name in [*real, *(n for n in before if n not in real)]
+        if real.get(name, _MISSING) is not before.get(name, _MISSING)
+        and (id(state.original), name) not in state.elsewhere
+    ]
+
+
+def adopt_all(state: ObjectState) -> None:
+    for name in _bypassed(state):
+        _adopt(state, name)
 
 
 def roll_back(capture: Capture) -> None:
     """Put back every real thing that traced code managed to change directly."""
     for state in capture.objects.values():
-        real, before = state.real, state.snapshot_of_real
-        if real is None or before is None:
-            continue
-        for name in [*real, *(n for n in before if n not in real)]:
-            if real.get(name, _MISSING) is not before.get(name, _MISSING):
-                _undo_bypass(state, name)
-    for cls in capture.hooks.classes():
-        for name in [*capture.hooks.changes(cls), *hooks.added_entries(cls)]:
-            capture.hooks.undo(cls, name)
+        for name in _bypassed(state):
+            _undo_bypass(state, name)
+    for thing in capture.mutables:
+        if isinstance(thing, ClassState):
+            thing.take_over()
 
 
 # -- views ------------------------------------------------------------------------------------------
@@ -251,13 +259,13 @@ def view_object(capture: Capture, value: Any, path: Path) -> Any:
 def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
     """Make the capture know an object: from now on its attributes are read and written through it."""
     capture.remember(original, view, path)
-    state = ObjectState(original, view, path)
+    capture.hooks.add(type(view))  # first: what other threads write from now on is known to be theirs
+    state = ObjectState(original, view, path, capture.hooks.elsewhere)
     for other in capture.objects.values():
         if state.real is not None and other.real is state.real:  # self.__dict__ = shared
             capture.guard(path.to("dict"), "alias", other.path.to("dict"))
             state.attrs, state.initial, state.deleted = other.attrs, other.initial, other.deleted
             state.shares_dict = True
-    capture.hooks.add(type(view))
     capture.objects[id(view)] = state
     capture.mutable(state)
     return view
@@ -310,7 +318,8 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
 def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
     capture.guard(path, "type", type(original))
     capture.remember(original, rebuilt, path)
-    state = ObjectState(original, rebuilt, path)
+    capture.hooks.add(type(rebuilt))
+    state = ObjectState(original, rebuilt, path, capture.hooks.elsewhere)
     parts: list[tuple[str, Any]] = []
     for name, value in (instance_dict(rebuilt) or {}).items():
         if _holds_tracer(value):
@@ -320,7 +329,6 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
         if _holds_tracer(value):
             state.slots[name] = state.slots_initial[name] = value
             parts.append((name, value))
-    capture.hooks.add(type(rebuilt))
     capture.objects[id(rebuilt)] = state
     capture.mutable(state)
     for name, value in parts:
@@ -510,8 +518,14 @@ def read_class_entry(
     capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None
 ) -> Any:
     """What a class entry gives when read through ``instance`` (or the class), binding included."""
-    if capture.hooks.assigned(owner, name):  # by this run: there is no such entry outside yet
-        return hooks.bind(raw, instance, cls)
+    assigned = capture.assigned_to_class(owner, name)
+    if assigned is not None:  # by this run: there is no such entry outside yet
+        (raw,) = assigned
+        if raw is not GAP:
+            return hooks.bind(raw, instance, cls)
+    if raw is GAP:
+        base, raw = hooks.next_entry(owner, name, instance, cls)
+        return read_class_entry(capture, base, name, raw, instance, cls)
     implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
     if isinstance(instance, type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
@@ -555,7 +569,7 @@ def whole_class(capture: Capture, cls: type) -> types.MappingProxyType[str, Any]
     contents: dict[str, Any] = {}
     for name, raw in hooks.original_entries(cls).items():
         own = name.startswith("__") and name.endswith("__")  # Python's: methods, documentation, slots…
-        seen = own or capture.hooks.assigned(cls, name)
+        seen = own or capture.assigned_to_class(cls, name) is not None
         path = None if seen else _entry_path(capture, cls, name, raw, None, cls)
         contents[name] = raw if path is None else capture.view(raw, path)
     return types.MappingProxyType(contents)
@@ -610,8 +624,15 @@ def write_class_entry(capture: Capture, owner: type, name: str, raw: Any, instan
     """``instance.name = value`` where the class entry is a property, a slot or another data descriptor."""
     cls = type(instance)
     state = capture.objects.get(id(instance))
-    if capture.hooks.assigned(owner, name):
-        type(raw).__set__(raw, instance, value)
+    assigned = capture.assigned_to_class(owner, name)
+    if assigned is not None:
+        (raw,) = assigned
+        if is_data_descriptor(raw):
+            type(raw).__set__(raw, instance, value)
+        elif state is None:
+            instance.__dict__[name] = value
+        else:
+            _set(state, name, value)
         return
     if isinstance(raw, types.MemberDescriptorType):
         if state is None:
@@ -718,16 +739,31 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
 
 
 class ClassState:
-    """What traced code has assigned to one class, found by comparing the class with what was hooked.
-
-    A snapshot holds the changed entries; any other is read from the class, as traced code would.
-    """
+    """What traced code has assigned to one class. A snapshot holds the changed entries alone."""
 
     def __init__(self, capture: Capture, cls: type) -> None:
         self.capture, self.cls = capture, cls
 
+    def take_over(self, certain: bool = False) -> None:
+        """Undo what traced code has put on the class past the hooks, and show it to traced code alone.
+
+        Who has done it can be another thread. If that is possible, the entry is left as it is, and the
+        capture is void.
+
+        Parameters:
+            certain: it was this thread.
+        """
+        hooked = self.capture.hooks
+        for name, value in hooked.displaced(self.cls).items():
+            if certain or self.capture.may_have_put_on_class(name, value):
+                hooked.put_back(self.cls, name)
+                hooked.assign(self.cls, name, value)
+            else:
+                self.capture.disturbed = f"{self.cls.__qualname__}.{name}"
+
     def _now(self) -> dict[str, Any]:
-        return {**self.capture.hooks.changes(self.cls), **hooks.added_entries(self.cls)}
+        self.take_over()
+        return dict(self.capture.hooks.changes(self.cls))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
@@ -761,10 +797,7 @@ class ClassState:
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for name, value in changes.items():
-            if value is not GAP:
-                type.__setattr__(self.cls, name, value)
-            elif name in self.cls.__dict__:
-                type.__delattr__(self.cls, name)
+            self.capture.hooks.assign(self.cls, name, value)
 
     def content(self, key: Any) -> Any:
         return self.snapshot()[key]
@@ -785,3 +818,21 @@ class _ClassContents(dict[str, Any]):
             return getattr(self.cls, name)
         except AttributeError:
             raise KeyError(name) from None
+
+
+def write_class(capture: Capture, cls: type, name: str, value: Any) -> None:
+    """``cls.name = value``."""
+    if cls not in capture.hooks or not hooks.is_wrapped(cls, name, value):
+        setattr(cls, name, value)  # made by this run, or nothing that traced code reads through a hook
+    elif _entry(type(cls), "__setattr__") is type.__setattr__ and _entry(type(cls), name) is _MISSING:
+        capture.hooks.assign(cls, name, value)
+    else:  # the metaclass has a say
+        setattr(cls, name, value)
+        ClassState(capture, cls).take_over(certain=True)
+
+
+def delete_from_class(capture: Capture, cls: type, name: str) -> None:
+    """``delattr(cls, name)``."""
+    delattr(cls, name)
+    if cls in capture.hooks:
+        ClassState(capture, cls).take_over(certain=True)
