@@ -1,6 +1,8 @@
 """Captures belong to one thread: others see real values, never a tracer, and all get the right ones."""
 
+import itertools
 import threading
+import unittest.mock
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 from tests.support import Compilations, class_namespaces, unchanged
 
-from freshjit import jit
+from freshjit import UnstableStateError, jit
 
 THREADS = 8
 PATIENCE = 60  # seconds until a thread is said to hang
@@ -188,37 +190,235 @@ def test_error_in_one_thread_leaves_the_others_alone():
     assert unchanged(before, Model)
 
 
-def test_hooked_class_can_be_edited_by_another_thread():
-    """A class attribute set while some other thread traces is kept, and seen by the next call."""
+# -- what other threads do while a function is traced ---------------------------------------------------
 
-    class Settings:
-        rate = 1.0
+IN_THE_MIDDLE, GO_ON = threading.Event(), threading.Event()
+GO_ON.set()
 
-    settings = Settings()
-    in_the_middle, go_on = threading.Event(), threading.Event()
+
+def in_the_middle():
+    IN_THE_MIDDLE.set()
+    assert GO_ON.wait(PATIENCE)
+
+
+def call_while_another_thread(acts, function, x):
+    """``function(x)``, in whose trace ``in_the_middle`` lets another thread act, the first time."""
+    IN_THE_MIDDLE.clear()
+    GO_ON.clear()
+
+    function.clear_cache()  # equal functions of other tests have programs
+
+    def other():
+        assert IN_THE_MIDDLE.wait(PATIENCE)
+        try:
+            acts()
+        finally:
+            GO_ON.set()
+
+    return run_together(lambda: function(x), other)[0]
+
+
+def traced_on(model):
+    """A function that reads before and after the others get their turn, and writes one attribute."""
 
     @jit
-    def traced(x):
-        y = x * settings.rate
-        PAUSE[0]()
-        return y
+    def step(x):
+        before = model.w
+        in_the_middle()
+        model.calls += 1
+        return (before + model.w) * x
 
-    def pause():
-        in_the_middle.set()
-        assert go_on.wait(PATIENCE)
+    return step
 
-    def editor():
-        assert in_the_middle.wait(PATIENCE)
-        Settings.rate = 5.0
-        Settings.added = "new"
-        go_on.set()
 
-    PAUSE[0] = pause
-    run_together(lambda: traced(1.0), editor)
-    PAUSE[0] = lambda: None
-    assert Settings.rate == 5.0
-    assert Settings.added == "new"
-    assert float(traced(1.0)) == 5.0
+def edit_attributes(model):
+    model.w = jnp.float32(5.0)
+    model.flag = "theirs"
+    model.new = [1, 2]
+    del model.items
+
+
+def edit_attributes_by_name(model):
+    for name, value in {"w": jnp.float32(5.0), "flag": "theirs", "new": [1, 2]}.items():
+        setattr(model, name, value)
+    delattr(model, "items")
+
+
+def commit_attributes(model):
+    @jit
+    def commit(w):
+        model.w = w
+        model.flag = "theirs"
+        model.new = [1, 2]
+        del model.items
+
+    commit(5.0)
+
+
+class Locked(Model):
+    """Its attributes are written to the dictionary by the commit, not assigned."""
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize("kind", [Model, Locked])
+@pytest.mark.parametrize("edit", [edit_attributes, edit_attributes_by_name, commit_attributes])
+def test_what_another_thread_writes_to_an_object_is_not_taken_for_the_functions_own(edit, kind):
+    model = kind(1)
+    step = traced_on(model)
+    result = call_while_another_thread(lambda: edit(model), step, 1.0)
+    assert float(result) == 10.0  # read again: all of it is as the other thread has left it
+    assert (float(model.w), model.flag, model.new, model.calls) == (5.0, "theirs", [1, 2], 1)
+    assert not hasattr(model, "items")
+    model.flag, model.new, model.items = "mine", [], ["mine"]
+    for calls in (2, 3):
+        model.w = jnp.float32(calls)
+        assert float(step(1.0)) == 2.0 * calls
+        assert (model.flag, model.new, model.items, model.calls) == ("mine", [], ["mine"], calls)
+
+
+def settings():
+    class Settings:
+        rate = 1.0
+        name = "first"
+
+    return Settings
+
+
+def traced_with(config):
+    @jit
+    def step(x):
+        before = config.rate
+        in_the_middle()
+        return x * before * config.rate
+
+    return step
+
+
+def edit_class(config):
+    config.rate = 5.0
+    config.name = "theirs"
+    config.added = "new"
+
+
+def commit_class(config):
+    @jit
+    def commit():
+        config.rate = 5.0
+        config.name = "theirs"
+        config.added = "new"
+
+    commit()
+
+
+@pytest.mark.parametrize("edit", [edit_class, commit_class])
+def test_what_another_thread_writes_to_a_class_is_not_taken_for_the_functions_own(edit):
+    config = settings()
+    step = traced_with(config)
+    result = call_while_another_thread(lambda: edit(config), step, 1.0)
+    assert float(result) == 25.0
+    assert (config.rate, config.name, config.added) == (5.0, "theirs", "new")
+    config.name = config.added = "mine"
+    for rate in (1.0, 5.0, 7.0):
+        config.rate = rate
+        assert float(step(1.0)) == rate * rate
+        assert (config.name, config.added) == ("mine", "mine")
+
+
+def test_a_class_attribute_that_traced_code_assigns_is_seen_by_no_other_thread():
+    class Base:
+        inherited = "base"
+
+    class Shared(Base):
+        latest = "before"
+
+    seen = []
+
+    def look():
+        for thing in (Shared, Shared()):
+            seen.append((thing.latest, thing.inherited, getattr(thing, "new", "none")))
+
+    @jit
+    def publish(x):
+        Shared.latest = Shared.inherited = x
+        for name in ("new",):
+            setattr(Shared, name, 2 * x)
+        in_the_middle()
+        return Shared.latest + Shared().inherited + Shared.new
+
+    assert float(call_while_another_thread(look, publish, 1.0)) == 4.0
+    assert seen == [("before", "base", "none")] * 2
+    assert (float(Shared.latest), float(Shared.inherited), float(Shared.new)) == (1.0, 1.0, 2.0)
+    assert Base.inherited == "base"
+
+
+def test_threads_that_count_in_one_class_attribute_see_no_tracers_of_each_other():
+    class Counter:
+        total = jnp.float32(0.0)
+        lock = threading.Lock()
+
+    def add(x):
+        Counter.total = Counter.total + x.sum()
+        return Counter.total
+
+    def job(i):
+        step = jit(lambda x: add(x) * i)  # each has programs of its own, and traces all the time
+        for k in range(6):
+            out = step(jnp.ones(1 + k))
+            assert not isinstance(Counter.total, jax.core.Tracer)
+            assert float(out) >= i  # how much depends on who was first
+
+    run_together(*[lambda i=i: job(i) for i in range(THREADS)])
+    assert float(Counter.total) > 0
+
+
+def test_state_that_others_change_all_the_time_is_read_again_until_it_holds_still():
+    model = Model(0)
+    model.mode, model.table = "a", {"k": "a"}
+    ends = threading.Event()
+
+    @jit
+    def step(x):
+        return x * {"a": 1.0, "b": 2.0}[model.mode], model.table["k"], model.mode
+
+    def edit():
+        for k in itertools.count():
+            model.mode = "ab"[k % 2]
+            model.table["k"] = model.mode
+            if ends.wait(0.001):
+                return
+
+    def call():
+        try:
+            for k in range(50):
+                step.clear_cache()
+                y, _, mode = step(jnp.ones(1 + k % 3))
+                assert y[0] == {"a": 1.0, "b": 2.0}[mode]
+        finally:
+            ends.set()
+
+    run_together(call, edit)
+
+
+def test_a_class_changed_by_a_library_while_others_run_is_an_error_that_says_so():
+    config = settings()
+
+    @jit
+    def step(x):
+        unittest.mock.patch.object(config, "rate", 3.0).start()
+        return x * config.rate
+
+    ends = threading.Event()
+
+    def call():
+        try:
+            with pytest.raises(UnstableStateError, match=r"Settings\.rate was assigned while .*by another"):
+                step(1.0)
+        finally:
+            ends.set()
+
+    run_together(call, lambda: ends.wait(PATIENCE))
 
 
 def test_store_shared_by_threads_with_many_flags():

@@ -8,6 +8,7 @@ from freshjit.errors import (
     LeakedWriteError,
     StaleCompiledError,
     StateMismatchError,
+    UnstableStateError,
     UnsupportedStateError,
 )
 from freshjit.functionalize import Functional, functionalize
@@ -52,6 +53,7 @@ __all__ = [
     "State",
     "StateMismatchError",
     "Transformed",
+    "UnstableStateError",
     "UnsupportedStateError",
     "associative_scan",
     "checkpoint",

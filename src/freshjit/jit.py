@@ -189,6 +189,7 @@ class FreshJit(Generic[P, R]):
         with store.lock:
             # Another thread may have compiled the same program while this one waited for the lock.
             result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
+            guard = None
             for attempt in range(MAX_ATTEMPTS):
                 if type(result) is not Miss:
                     return result
@@ -203,15 +204,17 @@ class FreshJit(Generic[P, R]):
                     return live.call(self._function, args, kwargs)
                 store.add(program)
                 result = program.run(self._function, args, kwargs)
+                if type(result) is Miss:
+                    guard = result.guard
+                    result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
         if type(result) is not Miss:
             return result
-        guard = result.guard
         what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
         raise UnstableStateError(
-            f"state read by {self.__name__} changes by itself: {what} was different directly after it had been "
-            f"read, {MAX_ATTEMPTS} times in a row.\nReading it must give the same thing twice (a property or "
-            "__getattr__ that makes a new object each time is the usual reason; another thread that writes it "
-            "all the time is the other one)."
+            f"state read by {self.__name__} changes by itself: {what} was different directly after it had "
+            f"been read, {MAX_ATTEMPTS} times in a row.\nIt must be the same when it is read twice. A property "
+            "that makes a new object each time is the usual reason; another one is a thread that writes it "
+            "without a pause."
         )
 
     def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:

@@ -102,29 +102,37 @@ def _rewritten(code: types.CodeType) -> types.CodeType:
 
 
 def _stores(code: types.CodeType) -> Iterator[tuple[int, int, str]]:
-    """Where attributes of anything but ``self`` are assigned: from where to where, caches included; the name."""
-    before: dis.Instruction | None = None
+    """Where attributes of anything but ``self`` are assigned (from, to after the caches), and the name."""
+    done: list[dis.Instruction] = []
     start: int | None = None
     for instruction in dis.get_instructions(code):
         start = instruction.offset if start is None else start
         if instruction.opname == "EXTENDED_ARG":
             continue
-        if instruction.opname == "STORE_ATTR" and not _loads_self(before):
+        if instruction.opname == "STORE_ATTR" and not _stores_to_self(done, instruction.argval):
             end = instruction.offset + _WIDTH
             while end < len(code.co_code) and code.co_code[end] == _CACHE:
                 end += _WIDTH
             yield start, end, instruction.argval
-        before, start = instruction, None
+        done.append(instruction)
+        start = None
 
 
-def _loads_self(instruction: dis.Instruction | None) -> bool:
-    if instruction is None or not instruction.opname.startswith(_LOADS_VARIABLE):
-        return False
+def _stores_to_self(before: list[dis.Instruction], name: str) -> bool:
+    """Whether what comes after these instructions assigns ``self.name``."""
+    if before and before[-1].opname == "SWAP":  # self.name += …
+        reads = zip(before, before[1:], before[2:], strict=False)
+        found = [a for a, b, c in reads if b.opname == "COPY" and (c.opname, c.argval) == ("LOAD_ATTR", name)]
+        return bool(found) and _loads_self(found[-1])
+    return bool(before) and _loads_self(before[-1])
+
+
+def _loads_self(instruction: dis.Instruction) -> bool:
     name = instruction.argval[-1] if isinstance(instruction.argval, tuple) else instruction.argval
-    return name == "self"
+    return instruction.opname.startswith(_LOADS_VARIABLE) and name == "self"
 
 
-_LOADS_VARIABLE = ("LOAD_FAST", "LOAD_DEREF", "STORE_FAST_LOAD_FAST")
+_LOADS_VARIABLE = ("LOAD_FAST", "LOAD_DEREF", "STORE_FAST_LOAD_FAST")  # the last one loads two at once
 
 
 def _store_item(place: int) -> bytes:

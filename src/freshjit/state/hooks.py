@@ -24,6 +24,7 @@ from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_user_class
 
 __all__ = [
+    "ATTRIBUTE_HOOKS",
     "GAP",
     "ClassEntry",
     "Hooks",
@@ -43,13 +44,13 @@ __all__ = [
     "unwrap",
 ]
 
-_ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__", "__reduce_ex__")
+ATTRIBUTE_HOOKS = ("__getattribute__", "__setattr__", "__delattr__", "__reduce_ex__")
 
 # Entries that the interpreter or the type machinery reads without asking the descriptor, or that
 # must stay what they are for the class to keep working.
 _LEFT_ALONE = frozenset(
     (
-        *_ATTRIBUTE_HOOKS,
+        *ATTRIBUTE_HOOKS,
         "__getattr__",
         "__del__",
         "__init_subclass__",
@@ -148,7 +149,7 @@ def entry_of(cls: type, name: str) -> Any:
         if assigned is not None:
             return assigned[0]
     raw = _namespace(cls).get(name, GAP)
-    if name in _ATTRIBUTE_HOOKS and cls in hooked_classes:
+    if name in ATTRIBUTE_HOOKS and cls in hooked_classes:
         return hooked_classes[cls].originals.get(name, GAP)
     return unwrap(raw)
 
@@ -502,4 +503,3 @@ def note_elsewhere(thing: Any, name: str) -> None:
     for hooks in () if hooked is None else tuple(hooked.users):
         if hooks.thread != threading.get_ident():
             hooks.elsewhere.add((id(thing), name))
-

@@ -19,9 +19,9 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
+from freshjit.state.assignment import code_of
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import held
-from freshjit.state.assignment import code_of
 from freshjit.state.hooks import class_entry, slot_values
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like

@@ -1,8 +1,9 @@
 """Views of functions: clones whose cells hold views and whose globals are watched.
 
-A clone runs the same code (assignments to attributes are told to the capture, see ``assignment``). Its cells are new ones, shared between sibling closures as the
-originals are; its globals are the capture's ``Namespace``. So everything the body reads beside its
-arguments is seen, and everything it assigns (``nonlocal``, ``global``) stays apart until the commit.
+A clone runs the same code, but for assignments to attributes of classes (see ``assignment``). Its cells are
+new ones, shared between sibling closures as the originals are; its globals are the capture's ``Namespace``.
+So everything the body reads beside its arguments is seen, and everything it assigns (``nonlocal``,
+``global``) stays apart until the commit.
 """
 
 from __future__ import annotations

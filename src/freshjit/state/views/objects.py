@@ -501,7 +501,8 @@ def _entry_path(capture: Capture, owner: type, name: str, raw: Any, instance: An
             capture.remember(base, base, path)
             capture.hooks.add(base)
     path = class_path(capture, base, instance)
-    if direct and (isinstance(raw, types.FunctionType) or not hasattr(type(raw), "__get__")):
+    plain = isinstance(raw, types.FunctionType) or not hasattr(type(raw), "__get__")
+    if direct and plain and name not in hooks.ATTRIBUTE_HOOKS:
         found = path.to("attr", name, _entry_label(path, name))
     else:
         found = path.to("classattr", name, _entry_label(path, name))
