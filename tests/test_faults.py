@@ -251,7 +251,13 @@ def nothing_is_compiled_twice(tmp_path_factory):
 def locks_are_free(step):
     """Whether another thread can take every lock that a call takes."""
     watches = outside.watched_paths, unseen.watched_interpreter
-    locks = [step._store.lock, stores._lock, hooks._lock, *(watch._lock for watch in watches)]
+    locks = [
+        step._store.lock,
+        step._store._turn,
+        stores._lock,
+        hooks._lock,
+        *(watch._lock for watch in watches),
+    ]
     got = []
 
     def take():

@@ -1,5 +1,6 @@
 """Captures belong to one thread: others see real values, never a tracer, and all get the right ones."""
 
+import functools
 import itertools
 import threading
 import unittest.mock
@@ -160,6 +161,32 @@ def test_functions_that_call_each_other_in_two_threads_do_not_deadlock():
     b = jit(b.__wrapped__, static_argnums=1)
     first, second = run_together(lambda: float(a(0.0, 4)), lambda: float(b(0.0, 4)))
     assert (first, second) == (6.0, 6.0)
+
+
+def test_functions_that_call_each_other_for_real_while_they_are_traced_do_not_deadlock():
+    """A memoised helper is called for real: each thread needs a second function while it traces one."""
+    both = threading.Barrier(2)
+
+    @functools.lru_cache
+    def first_helper():
+        both.wait(PATIENCE)
+        return float(second(1.0, "flat"))
+
+    @functools.lru_cache
+    def second_helper():
+        both.wait(PATIENCE)
+        return float(first(1.0, "flat"))
+
+    @jit
+    def first(x, mode):
+        return x * (first_helper() if mode == "deep" else 2)
+
+    @jit
+    def second(x, mode):
+        return x * (second_helper() if mode == "deep" else 3)
+
+    results = run_together(lambda: first(1.0, "deep"), lambda: second(1.0, "deep"))
+    assert [float(r) for r in results] == [3.0, 2.0]
 
 
 def test_error_in_one_thread_leaves_the_others_alone():

@@ -12,17 +12,17 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import jax
-import numpy as np
 
 from freshjit import _compat, live
 from freshjit.aot import Lowered, Traced
 from freshjit.errors import FreshjitError, FrozenValueError, UnstableStateError, UnsupportedStateError
+from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, plan, root_of, wrap
+from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, root_of, wrap
 from freshjit.state.capture import Capture, Record
 from freshjit.state.guards import Frozen
 from freshjit.state.libraries import raised_by_the_user
@@ -167,58 +167,56 @@ class FreshJit(Generic[P, R]):
         return self._search(args, kwargs)
 
     def _search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        try:
-            result = self._store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
-        except TypeError:
-            if self._plan_holds(args, kwargs):
-                raise
-            return self._miss(args, kwargs)
-        return self._miss(args, kwargs) if type(result) is Miss else result
+        call = self._call(args, kwargs)
+        result = self._store.find(call)
+        return self._miss(call) if type(result) is Miss else result
 
-    def _plan_holds(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether a TypeError can be the user's own: the arguments are of the kinds compiled for."""
-        plans = {p.arguments for p in self._store.programs}
-        now = plan(self._options.parameters, args, kwargs, self._options.static)
-        form = [(a.name, a.kind) for a in now]
-        return any([(a.name, a.kind) for a in known] == form for known in plans)
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        return Call(self._function, args, kwargs, self._options.parameters, self._options.static)
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _miss(self, call: Call) -> Any:
         if _compat.jit_is_disabled():
-            return self._function(*args, **kwargs)  # pyright: ignore[reportCallIssue]
-        store = self._store
-        with store.lock:
-            # Another thread may have compiled the same program while this one waited for the lock.
-            result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
-            guard = None
-            for attempt in range(MAX_ATTEMPTS):
-                if type(result) is not Miss:
-                    return result
-                store.note_changes(self._function, args, kwargs)
-                try:
-                    program = self._capture(args, kwargs)
-                except UnstableStateError:
-                    if attempt == MAX_ATTEMPTS - 1:
-                        raise
-                    continue
-                if program.record.late_rules and not _compat.trace_is_clean():
-                    return live.call(self._function, args, kwargs)
-                store.add(program)
-                result = program.run(self._function, args, kwargs)
-                if type(result) is Miss:
-                    guard = result.guard
-                    result = store.find(self._function, args, kwargs, lambda: _signature(args, kwargs))
+            return call.function(*call.args, **call.kwargs)
+        with self._store.turn():
+            try:
+                thread.turns += 1
+                return self._compile_until_it_holds(call)
+            finally:
+                thread.turns -= 1
+
+    def _compile_until_it_holds(self, call: Call) -> Any:
+        store, guard = self._store, None
+        # Another thread may have compiled the same program while this one waited for its turn.
+        result = store.find(call)
+        for attempt in range(MAX_ATTEMPTS):
+            if type(result) is not Miss:
+                return result
+            store.note_changes(call)
+            try:
+                program = self._capture(call)
+            except UnstableStateError:
+                if attempt == MAX_ATTEMPTS - 1:
+                    raise
+                continue
+            if program.record.late_rules and not _compat.trace_is_clean():
+                return live.call(call.function, call.args, call.kwargs)
+            store.add(program)
+            result = program.run(call.function, call.args, call.kwargs)
+            if type(result) is Miss:
+                guard = result.guard
+                result = store.find(call)
         if type(result) is not Miss:
             return result
         what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
         raise UnstableStateError(
             f"state read by {self.__name__} changes by itself: {what} was different directly after it had "
-            f"been read, {MAX_ATTEMPTS} times in a row.\nIt must be the same when it is read twice. A property "
-            "that makes a new object each time is the usual reason; another one is a thread that writes it "
-            "without a pause."
+            f"been read, {MAX_ATTEMPTS} times in a row.\nIt must be the same when it is read twice. A "
+            "property that makes a new object each time is the usual reason; another one is a thread that "
+            "writes it without a pause."
         )
 
-    def _capture(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Program:
-        arguments = plan(self._options.parameters, args, kwargs, self._options.static)
+    def _capture(self, call: Call) -> Program:
+        args, kwargs, arguments = call.args, call.kwargs, call.plan
         root = root_of(self._function)
         store, overrides = self._store, self._options.overrides
         capture = Capture(self._function, root, False, store.changing, store.rigid, overrides)
@@ -241,7 +239,7 @@ class FreshJit(Generic[P, R]):
         self._tell(record.frozen)
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
-        return Program(record, arguments, _signature(args, kwargs), self.__name__, options, others)
+        return Program(record, arguments, call.signature, self.__name__, options, others)
 
     def _tell(self, frozen: Sequence[Frozen]) -> None:
         """Report what has become part of the program though later calls may find it changed."""
@@ -309,7 +307,7 @@ class FreshJit(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
         """Trace for the given arguments and the present state, as ``jax.jit(f).trace``."""
-        program = self._capture(args, kwargs)
+        program = self._capture(self._call(args, kwargs))
         return Traced(program, self._function, *self._inputs(program, args, kwargs))
 
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -317,7 +315,7 @@ class FreshJit(Generic[P, R]):
 
         No state is written.
         """
-        program = self._capture(args, kwargs)
+        program = self._capture(self._call(args, kwargs))
         avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.out_avals]
         dry = program.record.without_writes()
         probe = generate(dry, program.arguments, lambda *_: avals)
@@ -416,31 +414,6 @@ def _codes(function: Any) -> list[Any]:
             if function is None:
                 found.append(type(call) if call is not None else object)
     return found
-
-
-def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
-    """What JAX's own cache distinguishes in the traced arguments, and the configuration."""
-    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
-    return tuple(map(_leaf_signature, leaves)), tree.num_nodes, _tree_key(tree), _compat.trace_context()
-
-
-def _tree_key(tree: Any) -> Hashable:
-    # Auxiliary data may hold the user's own unhashable objects: such trees are told apart by their form.
-    try:
-        hash(tree)
-    except (TypeError, ValueError):
-        return str(tree.num_leaves)
-    return tree
-
-
-def _leaf_signature(leaf: Any) -> Hashable:
-    aval = getattr(leaf, "aval", None)
-    if aval is not None:
-        return aval
-    if isinstance(leaf, (np.ndarray, np.generic, jax.ShapeDtypeStruct)):
-        return leaf.shape, leaf.dtype
-    # Anything else is read like state and has its own guards; its class must not be kept alive here.
-    return type(leaf) if type(leaf) in (bool, int, float, complex) else "state"
 
 
 @overload

@@ -213,8 +213,11 @@ def generate(
     if record.late_rules:
         writer.line(f"if not trace_is_clean(): return {shape_miss}", 2)
     traced = [_argument_code(a) for a in arguments if a.kind == "traced"]
-    for keyword in keywords:
-        writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)
+    if sum(a.loose for a in arguments) > 1:  # the function may go by their order
+        writer.line(f"if (*kwargs,) != {tuple(keywords)}: return {shape_miss}", 2)
+    else:
+        for keyword in keywords:
+            writer.line(f"if {keyword!r} not in kwargs: return {shape_miss}", 2)
     arrays = [s.path for s in record.slots if s.kind == "array"]
     inputs = set(map(id, arrays))
     for guard in record.guards:
@@ -603,8 +606,8 @@ class _Maker:
 
 def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
     maker = _Maker(writer, _shared_makes(record))
-    if record.n_outputs or record.slots:
-        writer.line(f"o = {outputs}")
+    # Also where it gives nothing: it checks the kinds of the arguments, and may have effects.
+    writer.line(f"o = {outputs}")
     plans: list[tuple[Write, str, Any]] = []
     for write in record.writes:
         value = None if write.value is None else maker.code(write.value)

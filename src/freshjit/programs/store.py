@@ -7,15 +7,19 @@ configuration), programs are looked up by the signature of the traced arguments 
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from freshjit.errors import warn
+from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
+from freshjit.state.active import thread
 from freshjit.state.guards import Frozen, Guard, user_line
 
 __all__ = ["Store", "store_for"]
@@ -39,7 +43,8 @@ class Store:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.lock = threading.RLock()
+        self.lock = threading.RLock()  # for a moment, while the fields below change
+        self._turn = threading.RLock()  # for the whole of a trace
         self.programs: tuple[Program, ...] = ()
         self.latest: Program | None = None
         """The program that served last, unless programs must be looked up by signature."""
@@ -52,18 +57,27 @@ class Store:
         self.changing: frozenset[Any] = frozenset()
         self.rigid: frozenset[Any] = frozenset()
 
-    def note_changes(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def turn(self) -> AbstractContextManager[Any]:
+        """For the time of a trace, so that two threads which need one program compile it once.
+
+        Code that is traced may call other functions for real (``lru_cache``). A thread that has the turn at
+        one function does not wait for that at another, or two threads could wait for each other.
+        """
+        return contextlib.nullcontext() if thread.turns else self._turn
+
+    def note_changes(self, call: Call) -> None:
         """Remember which numbers kept the programs from serving this call."""
         failed: list[Guard | None] = []
         found: set[Any] = set()
         for program in self.programs:
-            guard = program.why_not(function, args, kwargs)
+            guard = program.why_not(call.function, call.args, call.kwargs)
             failed.append(guard)
             if guard is not None and guard.kind not in _WHAT_IT_IS:
                 if guard.kind == "value" and type(guard.value) in (int, float, complex):
                     found.add(guard.path.trail)
                 # Whatever failed first: what changes together is learnt together.
-                found.update(g.path.trail for g in program.changed_numbers(function, args, kwargs))
+                changed = program.changed_numbers(call.function, call.args, call.kwargs)
+                found.update(g.path.trail for g in changed)
         self.changing |= found - self.rigid
         self._warn_about_storm([guard for guard in failed if guard is not None])
 
@@ -92,24 +106,14 @@ class Store:
         self.rigid |= frozenset(trails)
         self.changing -= self.rigid
 
-    def find(
-        self,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        signature: Callable[[], Hashable],
-    ) -> Any:
-        """The result of the first program whose guards hold, or a Miss.
-
-        Parameters:
-            signature: gives the signature of the call's traced arguments; asked only if needed.
-        """
+    def find(self, call: Call) -> Any:
+        """The result of the first program whose guards hold, or a Miss."""
         candidates = self.programs
         if self._by_signature is not None:
-            candidates = self._by_signature.get(signature(), ())
+            candidates = self._by_signature.get(call.signature, ())
         for program in candidates:
             try:
-                result = program.run(function, args, kwargs)
+                result = program.run(call.function, call.args, call.kwargs)
             except Disabled:
                 return _MISS
             except Retrace:
@@ -117,8 +121,12 @@ class Store:
                     program.check_avals(True)
                     if self._by_signature is None:
                         self._index()
-                        return self.find(function, args, kwargs, signature)
+                        return self.find(call)
                 continue
+            except TypeError:
+                if call.is_of_form(program.arguments):
+                    raise
+                continue  # an argument was traced, and is now of a kind that cannot be
             except OverflowError:  # an int of the state or of the arguments is too large for an input
                 continue
             if type(result) is Miss:

@@ -15,6 +15,8 @@ __all__ = ["present", "thread"]
 
 class _Thread(threading.local):
     capture: Capture | None = None
+    turns: int = 0
+    """How many functions this thread traces, one because of the other."""
 
 
 thread = _Thread()

@@ -26,11 +26,15 @@ class Argument:
 
     ``traced``: JAX's own kinds, an input of the program. ``state``: a plain object, a callable, a
     string, a static argument: read like captured state, from the root ``path``.
+
+    Attributes:
+        loose: it is named by the call alone, not by a parameter (``**kwargs``).
     """
 
     name: str | int
     kind: str
     path: Path
+    loose: bool = False
 
     def of(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The argument itself, in a call."""
@@ -63,9 +67,11 @@ def plan(
         label = names[i] if i < len(names) else f"args[{i}]"
         kind = "state" if i in static or not is_jax_tree(value) else "traced"
         arguments.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
+    named = {p.name for p in parameters}
     for name, value in kwargs.items():
         kind = "state" if name in static or not is_jax_tree(value) else "traced"
-        arguments.append(Argument(name, kind, Path.root(f"kwargs[{name!r}]", name)))
+        path = Path.root(f"kwargs[{name!r}]", name)
+        arguments.append(Argument(name, kind, path, loose=name not in named))
     return arguments
 
 

@@ -8,6 +8,7 @@ it has instead doubles the time of tracing, so nothing is noticed there.
 
 from __future__ import annotations
 
+import atexit
 import functools
 import sys
 import types
@@ -252,6 +253,9 @@ def _stop() -> None:
             _monitoring.set_events(tool, 0)
             _monitoring.free_tool_id(tool)
 
+
+# At exit Python empties modules while threads may go on: nothing of ours is to be called any more.
+atexit.register(_stop)
 
 # The interpreter tells of each function that starts, and of each exception, for the time of a capture.
 watched_interpreter = WhileNeeded(_start, _stop)
