@@ -7,6 +7,7 @@ sees of each kind of value is decided in ``views/``; this module only keeps the 
 
 from __future__ import annotations
 
+import enum
 import inspect
 import random
 import threading
@@ -205,6 +206,7 @@ class Capture:
         self.frozen: list[Frozen] = []
         self.unseen = unseen.Unseen()
         self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
+        self._at_end: list[Callable[[Capture], None]] = []
         self._random: list[tuple[str, Any, Any]] = []
         self._there_before: dict[int, Any] = {}  # arrays, by id
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
@@ -405,6 +407,10 @@ class Capture:
         """Notice if a random generator of NumPy or Python moves during the run."""
         self._random.append((label, generator, _random_state(generator)))
 
+    def at_end(self, check: Callable[[Capture], None]) -> None:
+        """Have something looked at when the function has run, outside of the trace."""
+        self._at_end.append(check)
+
     def report_frozen(self, what: str, remedy: str, where: SourceLine | None = None) -> None:
         """Note that traced code did something whose result can be neither guarded nor made an input.
 
@@ -479,6 +485,9 @@ class Capture:
 
     def read_attribute(self, known: objects.ObjectState, name: str) -> Any:
         return objects.read(self, known, name)
+
+    def enum_member(self, member: enum.Enum) -> objects.ObjectState | None:
+        return objects.known_member(self, member)
 
     def read_missing(self, cls: type, name: str) -> Any:
         return objects.read_missing(self, cls, name)
@@ -606,6 +615,8 @@ class Capture:
         self._check_undisturbed()
         self._report_random()
         self._guard_answers()
+        for check in self._at_end:
+            check(self)
         self.unseen.finish(self)
         return self._record(jaxpr, finished)
 

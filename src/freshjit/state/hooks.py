@@ -18,10 +18,14 @@ import enum
 import threading
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_user_class
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+    from freshjit.state.views.objects import ObjectState
 
 __all__ = [
     "ATTRIBUTE_HOOKS",
@@ -232,14 +236,28 @@ def can_hook(cls: type) -> bool:
     return bool(flags & _HEAP_TYPE) and not flags & _IMMUTABLE_TYPE and not is_library_class(cls)
 
 
+def _finder(cls: type) -> Callable[[Capture, Any, str], ObjectState | None]:
+    """How a capture finds its books on an instance of the class."""
+    if issubclass(cls, enum.Enum):
+        return _find_member
+    return lambda capture, instance, name: capture.objects.get(id(instance))
+
+
+def _find_member(capture: Capture, member: Any, name: str) -> ObjectState | None:
+    # Its class hands out a member in many ways (Mode.A, Mode(1), iteration), none of which can be hooked.
+    known = capture.objects.get(id(member))
+    return capture.enum_member(member) if known is None and not name.startswith("_") else known
+
+
 def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
     is_metaclass = issubclass(cls, type)
+    known_to = _finder(cls)
 
     def __getattribute__(self: Any, name: str) -> Any:
         capture = thread.capture
         if capture is None:
             return original(self, name)
-        known = capture.objects.get(id(self))
+        known = known_to(capture, self, name)
         if known is None:
             if not is_metaclass:
                 return original(self, name)
@@ -255,9 +273,11 @@ def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..
 
 
 def _hooked_setattr(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
+    known_to = _finder(cls)
+
     def __setattr__(self: Any, name: str, value: Any) -> None:
         capture = thread.capture
-        known = None if capture is None else capture.objects.get(id(self))
+        known = None if capture is None else known_to(capture, self, name)
         if capture is None or known is None:
             note_elsewhere(self, name)
             return original(self, name, value)
@@ -267,9 +287,11 @@ def _hooked_setattr(cls: type, original: Callable[..., Any]) -> Callable[..., An
 
 
 def _hooked_delattr(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
+    known_to = _finder(cls)
+
     def __delattr__(self: Any, name: str) -> None:
         capture = thread.capture
-        known = None if capture is None else capture.objects.get(id(self))
+        known = None if capture is None else known_to(capture, self, name)
         if capture is None or known is None:
             note_elsewhere(self, name)
             return original(self, name)

@@ -13,7 +13,9 @@ import contextvars
 import copy
 import enum
 import functools
+import io
 import itertools
+import logging
 import random
 import threading
 import types
@@ -41,7 +43,9 @@ from freshjit.state.views import (
     modules,
     numbers,
     objects,
+    opaque,
     outside,
+    reporting,
     transforms,
 )
 
@@ -69,6 +73,7 @@ _EXACT: dict[type, View] = {
     types.FunctionType: functions.view_function,
     types.MethodType: functions.view_method,
     types.BuiltinFunctionType: functions.view_builtin,
+    types.MethodWrapperType: functions.view_builtin,
     functools.partial: functions.view_partial,
     functools.partialmethod: functions.view_partial,
     staticmethod: functions.view_static,
@@ -114,7 +119,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return objects.adopt_object(capture, value, value, path)
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
         capture.watch_random(value, str(path))
-        return _opaque(capture, value, path)
+        view = objects.view_object if can_hook(kind) else opaque.view_opaque
+        return view(capture, value, path)
     if is_value_like(value):
         capture.guard(path, "equal", value)
         return capture.remember(value, value, path)
@@ -130,21 +136,24 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
         return functions.view_custom_derivative(capture, value, path)
+    if isinstance(value, logging.Logger):
+        return reporting.view_logger(capture, value, path)
+    if isinstance(value, (logging.Filterer, logging.Filter, logging.Formatter)):
+        return reporting.view_handler(capture, value, path)
+    if isinstance(value, io.IOBase):
+        return reporting.view_stream(capture, value, path)
     if (is_iterator(kind) or kind is types.CoroutineType) and not can_hook(kind):
         return _refuse_iterator(capture, value, path)
     if kind.__module__ == "weakref" and capture.in_installed_package(path):
-        return _opaque(capture, value, path)  # a library's cache, keyed by objects that come and go
+        return opaque.view_opaque(capture, value, path)  # a library's cache, of things that come and go
     special = ecosystem.special_view(kind)
     if special is not None:
         return special(capture, value, path)
     if can_hook(kind):
         return objects.view_object(capture, value, path)
-    return _opaque(capture, value, path)
-
-
-def _opaque(capture: Capture, value: Any, path: Path) -> Any:
-    capture.guard(path, "is", value)
-    return capture.remember(value, value, path)
+    if isinstance(getattr(value, "__origin__", None), type) and kind.__module__ in ("types", "typing"):
+        return opaque.view_alias(capture, value, path)
+    return opaque.view_opaque(capture, value, path)
 
 
 def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
@@ -173,5 +182,5 @@ def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
     )
 
 
-for module in (transforms, loops, callbacks, outside):
+for module in (transforms, loops, callbacks, outside, reporting):
     module.install()

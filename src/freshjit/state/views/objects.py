@@ -7,6 +7,7 @@ The class hooks send attribute access here. What was read or written stands in t
 
 from __future__ import annotations
 
+import enum
 import functools
 import threading
 import types
@@ -22,6 +23,7 @@ from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP, class_entry, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
+from freshjit.state.values import is_plain
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -271,6 +273,17 @@ def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
     return view
 
 
+def known_member(capture: Capture, member: enum.Enum) -> ObjectState | None:
+    """The books on a member that traced code has got from its class; None for a combination of flags."""
+    cls, name = type(member), member._name_
+    if cls.__members__.get(name) is not member:
+        return None
+    path = class_path(capture, cls, None).item(name)
+    capture.guard(path, "is", member)
+    adopt_object(capture, member, member, path)
+    return capture.objects[id(member)]
+
+
 def view_class(capture: Capture, value: type, path: Path) -> Any:
     capture.guard(path, "is", value)
     capture.remember(value, value, path)
@@ -390,7 +403,9 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         if name == "__dict__":
             return _whole_dict(capture, state)
         if _is_builtin(cls, name):
-            return object.__getattribute__(state.view, name)
+            held = object.__getattribute__(state.view, name)  # by C: the arguments of an error…
+            is_state = not name.startswith("__") and (is_plain(held) or type(held) is tuple)
+            return capture.view(held, state.path.attr(name)) if is_state else held
         return read_class_entry(capture, _owner(cls, name), name, raw, state.view, cls)
     if state.real is not None:
         _adopt(state, name)
