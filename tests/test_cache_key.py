@@ -648,6 +648,60 @@ def test_another_method_of_the_state_read_in_another_shape_converges():
     assert compiled.count == 3
 
 
+STORMS = {
+    "value": (
+        lambda box, n: setattr(box, "name", f"run {n}"),
+        lambda box: len(box.name),
+        "values of closure box.name",
+    ),
+    "length": (
+        lambda box, n: box.items.append(n),
+        lambda box: len(box.items),
+        "lengths of closure box.items",
+    ),
+    "keys": (
+        lambda box, n: box.table.update({f"{n}": 0}),
+        lambda box: "x" in box.table,
+        "keys of closure box.table",
+    ),
+    "shape": (
+        lambda box, n: setattr(box, "w", jnp.ones(n + 1)),
+        lambda box: box.w.sum(),
+        "shapes .* closure box.w",
+    ),
+    "contents": (lambda box, n: box.a.fill(n), lambda box: float(box.a.max()), "contents of closure box.a"),
+}
+
+
+@pytest.mark.parametrize(("edit", "read", "message"), STORMS.values(), ids=STORMS)
+def test_a_place_that_makes_a_program_again_and_again_is_named_once(edit, read, message):
+    box = Box(name="", items=[], table={}, w=jnp.ones(1), a=np.zeros(2))
+    f = jit(lambda x: x * read(box))
+    f.clear_cache()
+
+    def run():
+        for n in range(40):
+            edit(box, n)
+            f(1.0)
+
+    with pytest.warns(
+        FreshjitWarning, match=rf"compiled 16 times for different {message} \(read at .*\)"
+    ) as found:
+        run()
+    assert len(found) == 1
+
+
+def test_many_programs_of_which_no_place_makes_more_than_two_are_not_reported():
+    box = Box(**{f"flag{i}": False for i in range(5)})
+    f = jit(lambda x: x + sum(2**i for i in range(5) if getattr(box, f"flag{i}")))
+    f.clear_cache()
+    for n in range(32):
+        for i in range(5):
+            setattr(box, f"flag{i}", bool(n >> i & 1))
+        assert float(f(1.0)) == 1.0 + n
+    assert f._cache_size() == 32
+
+
 def test_state_that_differs_at_every_call_is_reported_and_bounded(monkeypatch):
     from freshjit.programs import store
 

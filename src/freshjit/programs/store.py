@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
+
+import numpy as np
 
 from freshjit.errors import warn
 from freshjit.programs.call import Call
@@ -28,7 +30,38 @@ MAX_PROGRAMS = 256
 """How many programs a store keeps; beyond that the one that was not used for longest goes."""
 
 STORM = 16
-"""After how many programs for values of one number a warning is given."""
+"""After how many programs that one place has made a warning is given."""
+
+_ANOTHER_VALUE = (
+    "different values of",
+    "Read it outside and pass on what matters of it, or keep its values few. A number that only takes part "
+    "in arithmetic can be an array (jnp.asarray).",
+)
+_IN_WHOLE = (
+    "A container is read as a whole, but for a list that is only appended to. Keep what changes its form in "
+    "an attribute of its own, away from what is read."
+)
+_STORMS = {
+    "outcome": (
+        "different values of",
+        "Its value is needed while tracing (as a shape, an index, a key, in a format or by NumPy). Make it "
+        "an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
+    ),
+    "len": ("different lengths of", _IN_WHOLE),
+    "keys": ("different keys of", _IN_WHOLE),
+    "elements": ("different elements of", _IN_WHOLE),
+    "aval": ("different shapes or dtypes of", "Pad it to a few fixed shapes, as with jax.jit."),
+    "content": (
+        "different contents of",
+        "NumPy or Python needs its numbers while tracing. Compute with jax.numpy, or do it outside.",
+    ),
+    "type": (
+        "different types of",
+        "Each class has programs of its own: make classes once, outside of loops.",
+    ),
+    "is": ("different objects at", "Such an object is told by its identity: keep one and use it again."),
+}
+"""By the kind of the guard that failed: what was different, and what to do."""
 
 MAX_STORES = 4096
 """How many stores are kept for functions that may be created again."""
@@ -82,15 +115,18 @@ class Store:
         self._warn_about_storm([guard for guard in failed if guard is not None])
 
     def _warn_about_storm(self, failed: list[Guard]) -> None:
-        """Say once per number that it makes a program for each of its values."""
-        counts = Counter(str(g.path) for g in failed if g.kind == "outcome" and type(g.value[1]) is not bool)
-        for label, count in counts.items():
-            if count >= STORM and label not in self._warned_about:
+        """Say once per place that it makes a program again and again."""
+        places: dict[tuple[str, str], dict[Any, Guard]] = {}
+        for guard in failed:
+            places.setdefault((str(guard.path), guard.kind), {})[_what_it_was(guard)] = guard
+        for (label, kind), found in places.items():
+            if len(found) >= STORM and label not in self._warned_about:
                 self._warned_about.add(label)
+                where = next(iter(found.values())).where
+                what, remedy = _STORMS.get(kind, _ANOTHER_VALUE)
                 warn(
-                    f"{self.name} has been compiled {count} times for different values of {label}: its value "
-                    "is needed while tracing (as a shape, an index, a key, in a format or by NumPy).\nMake "
-                    "it an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
+                    f"{self.name} has been compiled {len(found)} times for {what} {label}"
+                    f"{f' (read at {where})' if where else ''}.\n{remedy}",
                     user_line(),
                 )
 
@@ -145,7 +181,7 @@ class Store:
                     self._warned = True
                     warn(
                         f"{self.name} has been compiled for more than {MAX_PROGRAMS} different states; the "
-                        "programs used least recently are dropped. State that changes at every call should "
+                        "programs used least recently are dropped.\nState that changes at every call should "
                         "be an array (jnp.asarray) rather than a Python value.",
                         user_line(),
                     )
@@ -177,6 +213,14 @@ class Store:
             groups[program.signature] = (*groups.get(program.signature, ()), program)
         self._by_signature = groups
         self.latest = None
+
+
+def _what_it_was(guard: Guard) -> Any:
+    """Something that tells apart what programs found at one place."""
+    value = guard.value[1] if guard.kind == "outcome" else guard.value
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return repr(value) if guard.kind in ("value", "outcome", "keys", "len", "elements", "aval") else id(value)
 
 
 _MISS = Miss(None)
