@@ -1210,3 +1210,36 @@ def test_a_number_as_static_argument_is_compiled_for_its_value():
     f = jit(lambda x, n: x**n, static_argnames="n")
     assert [float(f(2.0, n=n)) for n in (1, 2, 3)] == [2.0, 4.0, 8.0]
     assert f._cache_size() == 3
+
+
+def test_a_place_that_is_never_read_is_reported_with_what_is_read():
+    state = State()
+
+    @jit(dynamic="state.stpe")
+    def forward(x):
+        return x * state.step
+
+    wanted = r"forward was given dynamic='state.stpe', .* state\.step"
+    with pytest.warns(FreshjitWarning, match=wanted) as found:
+        forward(jnp.ones(2))
+    assert len(found) == 1
+    forward(jnp.ones(3))  # traced again, in silence
+
+
+class Particle:
+    def __init__(self, health):
+        self.health = health
+
+
+def test_numbers_of_one_kind_that_change_one_by_one_are_learnt_together():
+    particles, scores = [Particle(10.0 + i) for i in range(30)], {f"player {i}": i for i in range(30)}
+
+    def total(x):
+        return x * sum(p.health for p in particles) + sum(scores.values())
+
+    jitted = jit(total)
+    for i in range(30):
+        particles[(7 * i) % 30].health -= 0.5
+        scores[f"player {(11 * i) % 30}"] += 1
+        assert float(jitted(jnp.float32(1.0))) == float(total(np.float32(1.0)))
+    assert jitted._cache_size() <= 5

@@ -15,7 +15,13 @@ import jax
 
 from freshjit import _compat, live
 from freshjit.aot import Lowered, Traced
-from freshjit.errors import FreshjitError, FrozenValueError, UnstableStateError, UnsupportedStateError
+from freshjit.errors import (
+    FreshjitError,
+    FrozenValueError,
+    UnstableStateError,
+    UnsupportedStateError,
+    warn,
+)
 from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
@@ -24,7 +30,7 @@ from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, root_of, wrap
 from freshjit.state.capture import Capture, Record
-from freshjit.state.guards import Frozen
+from freshjit.state.guards import Frozen, user_line
 from freshjit.state.libraries import raised_by_the_user
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
@@ -237,6 +243,8 @@ class FreshJit(Generic[P, R]):
                     raise
                 raise error from None
         self._tell(record.frozen)
+        for message in () if overrides is None else overrides.unread():
+            warn(f"{self.__name__} {message}", user_line())
         options = self._jax_options(arguments, record)
         others = [] if "out_shardings" in options else self._store.programs
         return Program(record, arguments, call.signature, self.__name__, options, others)

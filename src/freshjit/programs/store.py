@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Hashable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -23,6 +23,7 @@ from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
 from freshjit.state.active import thread
 from freshjit.state.guards import Frozen, Guard, user_line
+from freshjit.state.path import alike
 
 __all__ = ["Store", "store_for"]
 
@@ -112,6 +113,9 @@ class Store:
                 changed = program.changed_numbers(call.function, call.args, call.kwargs)
                 found.update(g.path.trail for g in changed)
         self.changing |= found - self.rigid
+        # Where two of a kind have changed (the scores of two players), the others may be expected to.
+        kinds = Counter(alike(trail) for trail in self.changing)
+        self.changing |= {kind for kind, count in kinds.items() if count > 1}
         self._warn_about_storm([guard for guard in failed if guard is not None])
 
     def _warn_about_storm(self, failed: list[Guard]) -> None:

@@ -29,7 +29,7 @@ from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
-from freshjit.state.path import Path
+from freshjit.state.path import Path, alike
 from freshjit.state.values import same_value
 from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
 
@@ -369,7 +369,8 @@ class Capture:
         # A number at a root is a static argument: the user has asked for its value.
         if kind == "static" or path.parent is None or not self.changing:
             return False
-        return path.trail in self.changing
+        trail = path.trail
+        return trail not in self.rigid and (trail in self.changing or alike(trail) in self.changing)
 
     def number_input(self, view: numbers.NumberView) -> Any:
         """Make an input of a Python number that may differ at each call; returns its tracer."""

@@ -8,8 +8,9 @@ same number the longer one counts.
 from __future__ import annotations
 
 import ast
+import difflib
 import functools
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ class Overrides:
     def __init__(
         self, static: str | Iterable[str] | None = None, dynamic: str | Iterable[str] | None = None
     ) -> None:
+        self._told: set[str] = set()
+        self._read: dict[str, None] = {}  # labels, in the order of reading
         self.static = _places(static, "static")
         self.dynamic = _places(dynamic, "dynamic")
         for place in sorted(self.static & self.dynamic):
@@ -61,7 +64,8 @@ class Overrides:
         return None
 
     def check(self, value: Any, path: Path) -> None:
-        """Refuse a place named as dynamic that can hold no number, such as a string."""
+        """Note that a place was read; refuse one named as dynamic that can hold no number (a string…)."""
+        self._read[normal(str(path))] = None
         if not self.dynamic or type(value) in (int, float, complex) or normal(str(path)) not in self.dynamic:
             return
         if isinstance(value, (str, bytes, int, float, complex, np.generic, type(None), type(Ellipsis))):
@@ -72,6 +76,18 @@ class Overrides:
                 "Only Python numbers (int, float, complex) can change without a compilation, and what "
                 "contains them. Leave it out, or make it an array (jnp.asarray): arrays are inputs anyway."
             )
+
+    def unread(self) -> Iterator[str]:
+        """A message for each place that has not been read so far, the first time that this is called."""
+        for what, places in (("static", self.static), ("dynamic", self.dynamic)):
+            for place in sorted(places - self._read.keys() - self._told):
+                self._told.add(place)
+                near = difflib.get_close_matches(place, self._read, n=5, cutoff=0.0)
+                yield (
+                    f"was given {what}={place!r}, but has read nothing of that name. What it has read: "
+                    f"{', '.join(near) or 'nothing'}…\nA place is written as messages write it, from the "
+                    "names that the function itself uses."
+                )
 
 
 def _described(value: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from freshjit.state.held import held
 
-__all__ = ["Path", "Step", "is_within"]
+__all__ = ["Path", "Step", "alike", "is_within"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -175,6 +175,11 @@ class Path:
 def is_within(label: str, place: str) -> bool:
     """Whether a printed location is at the printed place, or below it."""
     return label == place or label.startswith((place + ".", place + "["))
+
+
+def alike(trail: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same for all elements of one container, and for what is at the same place in each of them."""
+    return tuple((step, ...) if step in ("item", "rawitem") else (step, key) for step, key in trail)
 
 
 def _hashable(key: Any) -> Any:
