@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import jax
 import numpy as np
 
 from freshjit import _compat
@@ -77,6 +78,8 @@ _HELPERS: dict[str, Any] = {
     "device_copy": checks.device_copy,
     "refuse_tracers": checks.refuse_tracers,
     "trace_is_clean": _compat.trace_is_clean,
+    "tree_leaves": jax.tree_util.tree_leaves,
+    "tree_structure": jax.tree_util.tree_structure,
     "apply": commit.apply,
     "hooked": hooks.hooked_classes,
     "note_elsewhere": hooks.note_elsewhere,

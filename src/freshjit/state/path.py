@@ -29,6 +29,8 @@ Step = Literal[
     "cell",  # the n-th cell of a function
     "contents",  # the value inside a cell
     "globals",  # the global namespace of a function
+    "leaves",  # the leaves of a pytree node of a library's
+    "form",  # its structure
     "builtin",  # a name found among Python's builtins
     "call",  # p(*key): reading goes through a call (a weak reference, a memoised function)
     "callwith",  # the same with keyword arguments: the key is (args, named)
@@ -122,6 +124,10 @@ class Path:
                 return f"{base}({', '.join([*map(repr, key[0]), *named])})"
             case "globals":
                 return f"globals of {base}"
+            case "leaves":
+                return f"leaves of {base}"
+            case "form":
+                return f"structure of {base}"
             case _:
                 return base
 
@@ -161,6 +167,10 @@ class Path:
                 return f"{parent}.cell_contents"
             case "globals":
                 return f"{parent}.__globals__"
+            case "leaves":
+                return f"tree_leaves({parent})"
+            case "form":
+                return f"tree_structure({parent})"
             case "builtin":
                 return f"builtins[{key!r}]"
             case "call":

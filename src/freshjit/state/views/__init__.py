@@ -76,6 +76,7 @@ _EXACT: dict[type, View] = {
     types.MethodWrapperType: functions.view_builtin,
     functools.partial: functions.view_partial,
     functools.partialmethod: functions.view_partial,
+    jax.tree_util.Partial: functions.view_partial,
     staticmethod: functions.view_static,
     classmethod: functions.view_static,
     _compat.JitFunction: functions.view_plain_jit,
@@ -151,6 +152,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return special(capture, value, path)
     if can_hook(kind):
         return objects.view_object(capture, value, path)
+    if not jax.tree_util.all_leaves([value]):
+        return ecosystem.view_node(capture, value, path)
     if isinstance(getattr(value, "__origin__", None), type) and kind.__module__ in ("types", "typing"):
         return opaque.view_alias(capture, value, path)
     return opaque.view_opaque(capture, value, path)

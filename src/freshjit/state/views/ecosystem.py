@@ -22,12 +22,22 @@ from freshjit.state.views.modules import imported, library_value, replace_in_cap
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["special_view"]
+__all__ = ["special_view", "view_node"]
 
 
 def special_view(kind: type) -> Any:
     """How values of this class are seen, if the class needs its own way, else None."""
     return _SPECIAL.get((kind.__module__, kind.__qualname__))
+
+
+def view_node(capture: Capture, value: Any, path: Path) -> Any:
+    """A pytree node of a library's (a sparse array): the same with views of its leaves."""
+    capture.guard(path, "type", type(value))
+    leaves, form = jax.tree_util.tree_flatten(value)
+    capture.guard(path.to("form"), "equal", form)
+    place = path.to("leaves")
+    parts = [capture.view(leaf, place.to("item", i, f"{path}: leaf {i}")) for i, leaf in enumerate(leaves)]
+    return capture.remember(value, jax.tree_util.tree_unflatten(form, parts), path)
 
 
 def _trace_state(capture: Capture, value: Any, path: Path) -> Any:
