@@ -7,6 +7,7 @@ import types
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from freshjit import jit
@@ -204,3 +205,44 @@ def test_looking_for_values_of_a_transform_stays_out_of_libraries():
     finally:
         sys.setprofile(before)
     assert 0 < looks < 1000
+
+
+class Tally:
+    def __init__(self):
+        self.total = jnp.float32(0.0)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda body: jax.lax.scan(lambda c, t: (body(t), t), jnp.float32(0.0), jnp.arange(3.0)),
+        lambda body: jax.lax.fori_loop(0, 3, lambda i, c: body(1.0), jnp.float32(0.0)),
+        lambda body: jax.lax.cond(jnp.bool_(True), body, lambda t: t, jnp.float32(1.0)),
+        lambda body: jax.lax.switch(jnp.int32(0), [body, lambda t: t], jnp.float32(1.0)),
+    ],
+    ids=["scan", "fori_loop", "cond", "switch"],
+)
+def test_what_happens_in_python_happens_once_though_a_body_that_writes_state_is_run_twice(run):
+    tally = Tally()
+
+    @jit
+    def f():
+        names, table, box, array = [], {}, Tally(), np.zeros(2)
+        box.calls = 0
+        calls = 0
+
+        def body(t):
+            nonlocal calls
+            names.append("a")
+            table["n"] = table.get("n", 0) + 1
+            box.calls += 1
+            calls += 1
+            array[1] += 1
+            tally.total = tally.total + 1
+            return jnp.float32(t)
+
+        run(body)
+        return names, table, box.calls, calls, array.tolist()
+
+    assert f() == (["a"], {"n": 1}, 1, 1, [0.0, 1.0])
+    assert float(tally.total) in (1.0, 3.0)

@@ -18,7 +18,7 @@ from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.values import is_plain, same_value
-from freshjit.state.views import arrays, transforms
+from freshjit.state.views import arrays, made, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, named, run_apart
 from freshjit.state.views.modules import replace_in_captures
 from freshjit.state.views.numbers import NumberView, plain_number
@@ -189,9 +189,11 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
     def plain(carry: Any) -> Generator[Any, None, None]:
         yield carry
 
+    before = made.snapshots(capture, [body])
     result = run(apart.dropping_changes(), init, plain)
     if not apart.changes:
         return result
+    _put_back(before)
     carried = _Carried(kind, [apart.changes])
     start = carried.start()
 
@@ -211,6 +213,12 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
     (value, state), *rest = result if kind == "scan" else (result,)
     carried.enter(state)
     return (value, *rest) if kind == "scan" else value
+
+
+def _put_back(before: Sequence[tuple[made.Made, Any]]) -> None:
+    """What happens to things that nobody else sees, such as a list of names, is to happen once."""
+    for thing, snapshot in before:
+        thing.put_back(snapshot)
 
 
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
@@ -288,9 +296,11 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
     operands = arrays.to_jax(tuple(operands))
     parts = [Apart(capture, branch) for branch in branches]
 
+    before = made.snapshots(capture, branches)
     result = call([part.dropping_changes() for part in parts], operands)
     if not any(part.changes for part in parts):
         return result
+    _put_back(before)
     carried = _Carried("cond", [part.changes for part in parts])
     start = carried.start()
 

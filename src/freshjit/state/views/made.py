@@ -11,10 +11,11 @@ from __future__ import annotations
 import collections
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
+import numpy as np
 
 from freshjit import _compat
 from freshjit.state.hooks import GAP, can_hook, slot_values, slots_of
@@ -26,7 +27,7 @@ from freshjit.state.views.containers import MappingCopy, SequenceCopy
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable, Write
 
-__all__ = ["Made", "forget", "is_whole", "put_slot", "watch"]
+__all__ = ["Made", "forget", "is_whole", "put_slot", "snapshots", "watch"]
 
 
 class Made:
@@ -72,6 +73,10 @@ class Made:
     def restore(self, snapshot: Any) -> None:
         self.apply({key: snapshot.get(key, GAP) for key in self.changes(snapshot)})
 
+    def put_back(self, snapshot: Any) -> None:
+        """Make everything what it was, for a function that is run a second time."""
+        self.apply({key: snapshot.get(key, GAP) for key in self.all_changes(snapshot)})
+
 
 class _Sequence(Made, SequenceCopy):
     """A list or deque: one of another length is carried as a whole."""
@@ -101,6 +106,9 @@ class _Sequence(Made, SequenceCopy):
             self.apply({"all": list(snapshot.values())})
         else:
             Made.restore(self, snapshot)
+
+    def put_back(self, snapshot: Any) -> None:
+        SequenceCopy.restore(self, list(snapshot.values()))
 
 
 class _Mapping(Made, MappingCopy):
@@ -163,6 +171,27 @@ class _Slots(Made):
         return self.path.attr(key)
 
 
+class _Array(Made):
+    """A NumPy array, whose contents are nothing to a transform."""
+
+    def __init__(self, capture: Capture, array: np.ndarray[Any, Any]) -> None:
+        self.capture, self.array = capture, array
+        self.initial = self.snapshot()
+
+    def snapshot(self) -> Any:
+        return {...: self.array.copy()}
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return {}
+
+    def put_back(self, snapshot: Any) -> None:
+        if self.array.flags.writeable:
+            self.array[...] = snapshot[...]
+
+    def place(self, key: Any) -> Path:
+        return Path.constant(None, "an array")
+
+
 def put_slot(value: Any, name: str, new: Any) -> None:
     slots_of(type(value))[name].__set__(value, new)
 
@@ -216,6 +245,13 @@ def watch(capture: Capture, function: Any) -> None:
         todo += _inside(capture, value, label)
 
 
+def snapshots(capture: Capture, functions: Iterable[Any]) -> list[tuple[Made, Any]]:
+    """What things made during this run hold now, as far as the functions can reach them."""
+    for function in functions:
+        watch(capture, function)
+    return [(thing, thing.snapshot()) for thing in capture.mutables if isinstance(thing, Made)]
+
+
 def forget(capture: Capture, before: dict[int, Any]) -> None:
     """Let go of what became known since: it was made inside, for a transform inside, and ends here."""
     for number, (_, things) in list(capture.made.items()):
@@ -232,6 +268,8 @@ def _watched(capture: Capture, value: Any, label: str) -> Iterator[Mutable]:
         yield _Mapping(capture, value, path, ("setitem", "delitem"))
     elif kind is types.CellType:
         yield _Cell(capture, value, label)
+    elif isinstance(value, np.ndarray):
+        yield _Array(capture, value)
     elif can_hook(kind) and not isinstance(value, (type, tuple)):
         with capture.paused():
             namespace = getattr(value, "__dict__", None)
