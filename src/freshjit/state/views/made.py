@@ -184,6 +184,8 @@ class _Array(Made):
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         return {}
 
+    def restore(self, snapshot: Any) -> None: ...
+
     def put_back(self, snapshot: Any) -> None:
         if self.array.flags.writeable:
             self.array[...] = snapshot[...]
