@@ -161,7 +161,6 @@ def test_closures_made_again_are_collected_and_share_one_store():
     assert len(store._stores) <= before + 1
 
 
-@pytest.mark.filterwarnings("ignore:.*different types of self")  # a program per class, as one would expect
 def test_dropped_classes_are_collected():
     references = []
 

@@ -56,10 +56,6 @@ _STORMS = {
         "different contents of",
         "NumPy or Python needs its numbers while tracing. Compute with jax.numpy, or do it outside.",
     ),
-    "type": (
-        "different types of",
-        "Each class has programs of its own: make classes once, outside of loops.",
-    ),
     "is": ("different objects at", "Such an object is told by its identity: keep one and use it again."),
 }
 """By the kind of the guard that failed: what was different, and what to do."""
@@ -122,6 +118,8 @@ class Store:
         """Say once per place that it makes a program again and again."""
         places: dict[tuple[str, str], dict[Any, Guard]] = {}
         for guard in failed:
+            if guard.kind in _WHAT_IT_IS:
+                continue  # a program for each class or function that one piece of code serves is no surprise
             places.setdefault((str(guard.path), guard.kind), {})[_what_it_was(guard)] = guard
         for (label, kind), found in places.items():
             if len(found) >= STORM and label not in self._warned_about:
