@@ -363,14 +363,14 @@ def test_a_fault_at_any_call_leaves_everything_as_it_was(program, case, fault):
 
 
 # Out of reach of any path: a counter of accesses that the capture does not take for state.
-ACCESSES_LEFT, KIND = ctypes.c_long(0), ctypes.c_long(0)
+ACCESSES_LEFT, KIND = (ctypes.c_long * 1)(), (ctypes.c_long * 1)()
 KINDS = (Fault, KeyboardInterrupt, AttributeError)
 
 
 def access():
-    ACCESSES_LEFT.value -= 1
-    if ACCESSES_LEFT.value == 0:
-        raise KINDS[KIND.value]("bomb")
+    ACCESSES_LEFT[0] -= 1
+    if ACCESSES_LEFT[0] == 0:
+        raise KINDS[KIND[0]]("bomb")
 
 
 class Watched(Plain):
@@ -389,30 +389,30 @@ class Watched(Plain):
 @pytest.mark.parametrize("fault", KINDS)
 @pytest.mark.parametrize("program", [reads_and_writes, under_transforms])
 def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault):
-    KIND.value = KINDS.index(fault)
-    ACCESSES_LEFT.value = 0
+    KIND[0] = KINDS.index(fault)
+    ACCESSES_LEFT[0] = 0
     after = wanted(program, 1)
     for number in itertools.count(1, 1 if EVERY_POINT else 5):
-        ACCESSES_LEFT.value = 0
+        ACCESSES_LEFT[0] = 0
         m, Plain.total = Watched(), jnp.float32(0.0)
         before = as_it_was(m)
         step = jit(functools.partial(program, m))
         step.clear_cache()
-        ACCESSES_LEFT.value = number
+        ACCESSES_LEFT[0] = number
         raised = False
         try:
             step(jnp.float32(2.0))
         except (fault, FreshjitError):  # the latter if what has just been read cannot be read again
             raised = True
-        if not raised and ACCESSES_LEFT.value > 0:
+        if not raised and ACCESSES_LEFT[0] > 0:
             break  # there are not so many
-        ACCESSES_LEFT.value = 0
+        ACCESSES_LEFT[0] = 0
         if raised:
             assert as_it_was(m) == before, f"state has changed by a fault in access {number}"
             assert thread.capture is None
             assert not live_tracers(), f"a tracer lives on after a fault in access {number}"
             result = step(jnp.float32(2.0))
-            ACCESSES_LEFT.value = 0
+            ACCESSES_LEFT[0] = 0
             assert same(values(m, result), after)
     assert number > 8
 
@@ -471,7 +471,7 @@ def with_keys():
 
 @pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt])
 def test_a_key_whose_hash_fails_at_the_commit_undoes_all_of_it(fault):
-    KIND.value, ACCESSES_LEFT.value = KINDS.index(fault), 0
+    KIND[0], ACCESSES_LEFT[0] = KINDS.index(fault), 0
     reference, m = with_keys(), with_keys()
     step = jit(functools.partial(under_keys, m))
     for _ in range(2):
@@ -480,16 +480,16 @@ def test_a_key_whose_hash_fails_at_the_commit_undoes_all_of_it(fault):
     programs = step._cache_size()
     for number in itertools.count(1):
         before = as_it_was(m)
-        ACCESSES_LEFT.value = number
+        ACCESSES_LEFT[0] = number
         try:
             step(X)
         except fault:
-            ACCESSES_LEFT.value = 0
+            ACCESSES_LEFT[0] = 0
             assert as_it_was(m) == before, f"the commit was made in part, up to hash {number}"
             assert locks_are_free(step)
         else:
             break
-    ACCESSES_LEFT.value = 0
+    ACCESSES_LEFT[0] = 0
     assert number > 4  # it reads two keys and writes two
     assert step._cache_size() == programs
     under_keys(reference, X)

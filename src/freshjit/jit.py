@@ -7,6 +7,7 @@ import copy
 import functools
 import inspect
 import sys
+import threading
 import types
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
@@ -43,7 +44,10 @@ R = TypeVar("R")
 _compat.hide_frames_of(__file__)
 
 MAX_ATTEMPTS = 8
-"""How often a function is traced for one call while other threads change the state that it reads."""
+"""How often a function is traced for one call if what it reads is another thing each time."""
+
+MAX_ATTEMPTS_AMONG_THREADS = 64
+"""The same while other threads run, who may be writing the state that it reads."""
 
 MAX_SUSPECTS = 4
 """How many numbers are tried by value, each by itself, when a function cannot be traced as they change."""
@@ -194,14 +198,15 @@ class FreshJit(Generic[P, R]):
         store, guard = self._store, None
         # Another thread may have compiled the same program while this one waited for its turn.
         result = store.find(call)
-        for attempt in range(MAX_ATTEMPTS):
+        attempts = MAX_ATTEMPTS if threading.active_count() == 1 else MAX_ATTEMPTS_AMONG_THREADS
+        for attempt in range(attempts):
             if type(result) is not Miss:
                 return result
             store.note_changes(call)
             try:
                 program = self._capture(call)
             except UnstableStateError:
-                if attempt == MAX_ATTEMPTS - 1:
+                if attempt == attempts - 1:
                     raise
                 continue
             if program.record.late_rules and not _compat.trace_is_clean():
@@ -216,7 +221,7 @@ class FreshJit(Generic[P, R]):
         what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
         raise UnstableStateError(
             f"state read by {self.__name__} changes by itself: {what} was different directly after it had "
-            f"been read, {MAX_ATTEMPTS} times in a row.\nIt must be the same when it is read twice. A "
+            f"been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "
             "property that makes a new object each time is the usual reason; another one is a thread that "
             "writes it without a pause."
         )
