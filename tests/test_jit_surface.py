@@ -550,6 +550,29 @@ def test_one_sharding_for_all_arguments():
 
 
 @needs_8_devices
+@pytest.mark.parametrize(
+    ("static", "args", "kwargs"),
+    [
+        ({"static_argnums": 0}, (2, np.arange(8.0)), {}),
+        ({"static_argnames": "n"}, (2, np.arange(8.0)), {}),
+        ({"static_argnums": 0}, (2,), {"x": np.arange(8.0)}),
+        ({"static_argnames": "n"}, (), {"n": 2, "x": np.arange(8.0)}),
+    ],
+)
+def test_shardings_are_those_of_the_arguments_that_are_not_static(static, args, kwargs):
+    split, _ = shardings()
+    f = jit(lambda n, x: n * x, in_shardings=(split,), **static)
+    assert f(*args, **kwargs).sharding.is_equivalent_to(split, 1)
+
+
+@needs_8_devices
+def test_too_few_shardings_are_an_error_that_names_the_argument():
+    split, _ = shardings()
+    with pytest.raises(ValueError, match=r"in_shardings has 1 entries, but the argument y is the 2th"):
+        jit(lambda x, y: x + y, in_shardings=(split,))(np.ones(8), np.ones(8))
+
+
+@needs_8_devices
 def test_captured_sharded_state_keeps_its_sharding():
     split, _ = shardings()
     weight = jax.device_put(jnp.arange(8.0), split)
@@ -896,3 +919,53 @@ def test_gradient_with_respect_to_a_captured_tracer():
 
 def test_public_names():
     assert set(freshjit.__all__) <= set(dir(freshjit))
+
+
+# -- errors of calls that compiled code serves ------------------------------------------------------------
+
+
+def test_a_type_error_in_a_callback_does_not_run_the_function_again():
+    calls = []
+
+    def host(x):
+        calls.append(float(x))
+        if x < 0:
+            raise TypeError("negative")
+        return x
+
+    @jit
+    def f(x):
+        return jax.experimental.io_callback(host, jax.ShapeDtypeStruct((), jnp.float32), x)
+
+    assert float(f(jnp.float32(1.0))) == 1.0
+    with pytest.raises(Exception, match="negative"):
+        jax.block_until_ready(f(jnp.float32(-1.0)))
+    assert calls == [1.0, -1.0]
+
+
+def test_a_type_error_at_the_commit_is_raised_once_and_compiles_nothing():
+    class Picky:
+        def __init__(self, name):
+            self.name, self.broken = name, False
+
+        def __hash__(self):
+            if self.broken:
+                raise TypeError("no hash")
+            return hash(self.name)
+
+        def __eq__(self, other):
+            return self is other
+
+    key, table = Picky("a"), {}
+
+    @jit
+    def f(x):
+        table[key] = x
+
+    f(1.0)
+    f(2.0)
+    programs = f._cache_size()
+    key.broken = True
+    with pytest.raises(TypeError, match="no hash"):
+        f(3.0)
+    assert f._cache_size() == programs

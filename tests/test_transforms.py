@@ -5,6 +5,7 @@ import types
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax, vmap
 from tests.support import Compilations, contents, same
@@ -956,3 +957,29 @@ def test_a_rule_that_reads_nothing_leaves_the_function_compiled_under_outer_tran
     for x in (1.0, 2.0, 3.0):
         assert float(jax.grad(fast)(x)) == pytest.approx(float(jnp.cos(x)))
     assert fast._cache_size() == 1
+
+
+# -- JAX's own ways of giving options --------------------------------------------------------------------
+
+BY_POSITION = {
+    "scan": lambda f: jax.lax.scan(lambda c, x: (f(c) + x, c), 0.0, jnp.arange(3.0), None, True)[1],
+    "grad": lambda f: jax.grad(lambda x: f(x).sum(), 0, False, False)(jnp.ones(2)),
+    "value_and_grad": lambda f: jax.value_and_grad(lambda x: f(x).sum(), 0, False, False, False)(jnp.ones(2)),
+    "jacfwd": lambda f: jax.jacfwd(f, 0, False, False)(jnp.ones(2)),
+    "jacrev": lambda f: jax.jacrev(f, 0, False, False, False)(jnp.ones(2)),
+    "hessian": lambda f: jax.hessian(lambda x: f(x).sum(), 0, False, False)(jnp.ones(2)),
+    "vmap": lambda f: jax.vmap(f, 0, 0, "i", None)(jnp.ones(2)),
+    "make_jaxpr": lambda f: jax.make_jaxpr(f, (), None, True)(jnp.ones(2))[1].shape,
+    "associative_scan": lambda f: jax.lax.associative_scan(lambda a, b: f(a) + b, jnp.arange(4.0), True, 0),
+}
+
+
+@pytest.mark.parametrize("call", BY_POSITION.values(), ids=BY_POSITION)
+def test_options_may_be_given_by_position_as_in_jax(call):
+    scale = jnp.float32(3.0)
+
+    def f(x):
+        return scale * x * x
+
+    wanted, found = call(f), jit(lambda: call(f))()
+    jax.tree.map(np.testing.assert_allclose, found, wanted)

@@ -135,6 +135,25 @@ class _Options:
                 found.add(positional.index(name))
         return frozenset(found)
 
+    def in_sharding(self, argument: Argument) -> Any:
+        """What ``in_shardings`` says of an argument; as in JAX, static ones are not counted."""
+        given = self.in_shardings
+        if not isinstance(given, (tuple, list)):
+            return given
+        names = [p.name for p in self.parameters if p.kind in POSITIONAL]
+        at = argument.name if isinstance(argument.name, int) else None
+        if at is None and argument.name in names:
+            at = names.index(argument.name)
+        if at is None:
+            return None  # one that only the call names
+        at -= sum(isinstance(other, int) and other < at for other in self.static)
+        if at >= len(cast(Sequence[Any], given)):
+            raise ValueError(
+                f"in_shardings has {len(cast(Sequence[Any], given))} entries, but the argument "
+                f"{argument.path} is the {at + 1}th that is not static."
+            )
+        return given[at]
+
 
 def _frozen(value: Any) -> Hashable:
     """A hashable form of an option, by identity if it has none of its own."""
@@ -145,8 +164,21 @@ def _frozen(value: Any) -> Hashable:
     try:
         hash(value)
     except TypeError:
-        return id(value)
+        return _ByIdentity(value)
     return value
+
+
+class _ByIdentity:
+    """A key for something that has no hash; it keeps the thing, so that no other gets its id."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and other.value is self.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class FreshJit(Generic[P, R]):
@@ -170,7 +202,11 @@ class FreshJit(Generic[P, R]):
         if latest is not None:
             try:
                 result = latest.run(self._function, args, kwargs)
-            except (Retrace, TypeError, OverflowError):  # OverflowError: an int that no input can hold
+            except (Retrace, OverflowError):  # OverflowError: an int that no input can hold
+                return self._search(args, kwargs)
+            except TypeError:
+                if self._call(args, kwargs).is_of_form(latest.arguments):
+                    raise
                 return self._search(args, kwargs)
             if type(result) is not Miss:
                 return result
@@ -296,13 +332,7 @@ class FreshJit(Generic[P, R]):
         if donated:
             result["donate_argnums"] = tuple(donated)
         if options.in_shardings is not _UNSPECIFIED:
-            given = options.in_shardings
-            if isinstance(given, (tuple, list)):
-                positional = [a for a in arguments if isinstance(a.name, int)]
-                of = dict(zip([a.name for a in positional], cast(Sequence[Any], given), strict=False))
-                result["in_shardings"] = (None, *(of.get(a.name) for a in traced))
-            else:
-                result["in_shardings"] = (None, *(given for _ in traced))
+            result["in_shardings"] = (None, *(options.in_sharding(a) for a in traced))
         if options.out_shardings is not _UNSPECIFIED:
             result["out_shardings"] = record.spread_over_outputs(options.out_shardings)
         return result

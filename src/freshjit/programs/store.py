@@ -146,9 +146,9 @@ class Store:
 
     def find(self, call: Call) -> Any:
         """The result of the first program whose guards hold, or a Miss."""
-        candidates = self.programs
-        if self._by_signature is not None:
-            candidates = self._by_signature.get(call.signature, ())
+        candidates, by_signature = self.programs, self._by_signature
+        if by_signature is not None:
+            candidates = by_signature.get(call.signature, ())
         for program in candidates:
             try:
                 result = program.run(call.function, call.args, call.kwargs)

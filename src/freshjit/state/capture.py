@@ -219,6 +219,7 @@ class Capture:
         self.entries: dict[int, Entry] = {}  # by id of the original
         self.views: dict[int, Entry] = {}  # by id of the view
         self.objects: dict[int, objects.ObjectState] = {}  # by id of the view; the hooks ask here
+        self.owner_of_dict: dict[int, objects.ObjectState] = {}  # by id of the instance dictionary
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
@@ -756,6 +757,7 @@ class Capture:
         for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
             thing.clear()
         self.cells.clear()
+        self.owner_of_dict.clear()
         self.growing.clear()
         self._there_before.clear()
         self._keep.clear()
@@ -763,11 +765,11 @@ class Capture:
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Run real code on real things for a moment: no hook sees anything."""
-        thread.capture = None
+        before, thread.capture = thread.capture, None
         try:
             yield
         finally:
-            thread.capture = self
+            thread.capture = before
 
 
 def _random_state(generator: Any) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from freshjit import _compat
+from freshjit.state.arguments import POSITIONAL
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook, slot_values
 from freshjit.state.views import made
@@ -26,7 +28,7 @@ from freshjit.state.views import made
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Mutable
 
-__all__ = ["Apart", "Change", "Changes", "named", "run_apart"]
+__all__ = ["Apart", "Change", "Changes", "called_like", "named", "run_apart"]
 
 
 @dataclass(eq=False, slots=True)
@@ -113,6 +115,21 @@ def named(function: Callable[..., Any], like: Any) -> Callable[..., Any]:
     function.__name__ = name if isinstance(name, str) else type(like).__name__  # Equinox has odd ones
     function.__wrapped__ = like  # pyright: ignore[reportFunctionMemberAccess]
     return function
+
+
+def called_like(original: Any, replacement: Callable[..., Any]) -> Callable[..., Any]:
+    """The replacement, taking by position whatever the original takes by position."""
+    names = [p.name for p in inspect.signature(original).parameters.values() if p.kind in POSITIONAL]
+    known = inspect.signature(replacement).parameters.values()
+    taken = sum(p.kind in POSITIONAL for p in known)
+    if any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in known) or taken >= len(names):
+        return replacement
+
+    @functools.wraps(replacement)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return replacement(*args[:taken], **dict(zip(names[taken:], args[taken:], strict=False)), **kwargs)
+
+    return call
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -19,7 +19,7 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, made, transforms
-from freshjit.state.views.apart import Apart, Change, Changes, named, run_apart
+from freshjit.state.views.apart import Apart, Change, Changes, called_like, named, run_apart
 from freshjit.state.views.modules import replace_in_captures
 from freshjit.state.views.numbers import NumberView, plain_number
 
@@ -289,7 +289,7 @@ def map_(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
     return jax.tree_util.tree_map(lambda a, b: jnp.concatenate([a, b]), ys, rest)
 
 
-def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
+def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Function) -> Any:
     """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
     capture = thread.capture
     assert capture is not None
@@ -301,7 +301,7 @@ def _choose(branches: Sequence[Function], operands: Any, call: Function) -> Any:
     if not any(part.changes for part in parts):
         return result
     _put_back(before)
-    carried = _Carried("cond", [part.changes for part in parts])
+    carried = _Carried(kind, [part.changes for part in parts])
     start = carried.start()
 
     def threaded(function: Function) -> Function:
@@ -320,14 +320,15 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any, **options: An
     if thread.capture is None or not (callable(true_fun) and callable(false_fun)):
         return jax.lax.cond(pred, true_fun, false_fun, *operands, **options)
     pred = arrays.to_jax(pred)
-    return _choose([true_fun, false_fun], operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
+    both = [true_fun, false_fun]
+    return _choose("cond", both, operands, lambda fs, ops: jax.lax.cond(pred, *fs, *ops, **options))
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: Any) -> Any:
     if thread.capture is None:
         return jax.lax.switch(index, branches, *operands, **options)
     index = arrays.to_jax(index)
-    return _choose(branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
+    return _choose("switch", branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
 
 
 def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
@@ -347,4 +348,4 @@ def install() -> None:
         (jax.lax.associative_scan, associative_scan),
     ]
     for original, replacement in replacements:
-        replace_in_captures(original, replacement)
+        replace_in_captures(original, called_like(original, replacement))

@@ -263,11 +263,11 @@ def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
     capture.remember(original, view, path)
     capture.hooks.add(type(view))  # first: what other threads write from now on is known to be theirs
     state = ObjectState(original, view, path, capture.hooks.elsewhere)
-    for other in capture.objects.values():
-        if state.real is not None and other.real is state.real:  # self.__dict__ = shared
-            capture.guard(path.to("dict"), "alias", other.path.to("dict"))
-            state.attrs, state.initial, state.deleted = other.attrs, other.initial, other.deleted
-            state.shares_dict = True
+    other = None if state.real is None else capture.owner_of_dict.setdefault(id(state.real), state)
+    if other is not None and other is not state:  # self.__dict__ = shared
+        capture.guard(path.to("dict"), "alias", other.path.to("dict"))
+        state.attrs, state.initial, state.deleted = other.attrs, other.initial, other.deleted
+        state.shares_dict = True
     capture.objects[id(view)] = state
     capture.mutable(state)
     return view

@@ -23,7 +23,7 @@ from freshjit.state.libraries import is_library_class, is_library_function
 from freshjit.state.overrides import normal
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
-from freshjit.state.views.apart import Apart, Changes, named, run_apart
+from freshjit.state.views.apart import Apart, Changes, called_like, named, run_apart
 from freshjit.state.views.modules import Namespace, replace_in_captures
 
 if TYPE_CHECKING:
@@ -589,4 +589,5 @@ def install() -> None:
         (jax.jit, _plain_jit),
     ]
     for original, replacement in replacements:
-        replace_in_captures(original, replacement)
+        is_class = isinstance(replacement, type)
+        replace_in_captures(original, replacement if is_class else called_like(original, replacement))
