@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, Literal
 
-from freshjit.state.held import held
+from freshjit.state.held import Kept, held
 
 __all__ = ["Path", "Step", "is_within"]
 
@@ -61,8 +61,13 @@ class Path:
     @property
     def trail(self) -> tuple[Any, ...]:
         """The steps from the root: equal for paths of different captures that lead to the same place."""
-        own = (self.step, id(self.key()) if self.step == "constant" else _hashable(self.key))
-        return (own,) if self.parent is None else (*self.parent.trail, own)
+        steps: list[Any] = []
+        place: Path | None = self
+        while place is not None:
+            key = id(place.key()) if place.step == "constant" else _hashable(place.key)
+            steps.append((place.step, key))
+            place = place.parent
+        return tuple(reversed(steps))
 
     @property
     def index(self) -> Any:
@@ -85,17 +90,23 @@ class Path:
 
     def on(self, bases: Mapping[str, Path]) -> Path:
         """The same steps from another root: ``bases`` gives one for each root's key."""
-        if self.parent is None:
-            return self if self.step == "constant" else bases[self.key]
-        return self.parent.on(bases).to(self.step, self.key, self.label)
+        steps: list[Path] = []
+        root = self
+        while root.parent is not None:
+            steps.append(root)
+            root = root.parent
+        place = root if root.step == "constant" else bases[root.key]
+        for step in reversed(steps):
+            place = place.to(step.step, step.key, step.label)
+        return place
 
     def attr(self, name: str) -> Path:
         return self.to("attr", name)
 
     @staticmethod
-    def constant(value: Any, label: str) -> Path:
-        """A root that is an object known by itself."""
-        return Path(None, "constant", held(value), label)
+    def constant(value: Any, label: str, keep: bool = False) -> Path:
+        """A root that is an object known by itself; ``keep`` it alive if the run has made it."""
+        return Path(None, "constant", Kept(value) if keep else held(value), label)
 
     def item(self, key: Any) -> Path:
         return self.to("item", key)

@@ -98,10 +98,10 @@ class MappingCopy:
             return
         for key in self.initial:
             if key not in now:
-                yield Write(self.path, self.delete_action, _real_key(capture, key), None)
+                yield Write(self.path, self.delete_action, key, None)
         for key, value in now.items():
             if self.initial.get(key, GAP) is not value:
-                yield Write(self.path, self.set_action, _real_key(capture, key), value)
+                yield Write(self.path, self.set_action, key, value)
 
     def start(self) -> Any:
         return self.initial
@@ -171,11 +171,6 @@ class SetCopy:
 
     def place(self, key: Any) -> Path:
         return self.path
-
-
-def _real_key(capture: Capture, key: Any) -> Any:
-    entry = None if is_plain(key) else capture.original_of(key)
-    return key if entry is None else entry.original
 
 
 def _pairs(mapping: dict[Any, Any]) -> Any:
