@@ -51,7 +51,13 @@ def _inside(part: Any) -> Iterator[recipes.Make]:
 
 
 class _Order:
-    """Which new objects need a variable (``named``), and which of these lead back to themselves."""
+    """Which new objects need a variable, and which of these lead back to themselves.
+
+    Attributes:
+        named: by id, those that need one.
+        cyclic: those that lead back to themselves, or are on a way between such.
+        leading: those that lead to such.
+    """
 
     def __init__(self, roots: Sequence[Any]) -> None:
         self._parts: dict[int, list[int]] = {}
@@ -71,7 +77,7 @@ class _Order:
         upwards = self._sorted(set(self._parts), self._parts, self._users)
         rest = set(self._parts) - set(upwards)
         downwards = self._sorted(rest, self._users, self._parts)
-        self.cyclic = rest - set(downwards)
+        self.leading, self.cyclic = rest, rest - set(downwards)
         self.named = {make for make, count in needed.items() if count > 1} | self.cyclic
         self._name_the_deep([*upwards, *reversed(downwards)])
 
@@ -141,7 +147,7 @@ class Maker:
             return
         # Things that lead back to one another are all made before the first of them is filled, but are
         # filled before anything else looks at them (a set, say, at their hash).
-        first, second = _stages(make)
+        first, second = self._stages(make)
         unfilled, unrestored = len(self._unfilled), len(self._unrestored)
         yield from self._named_in(first)
         self._assign(make, self._created(make))
@@ -153,11 +159,26 @@ class Maker:
         if first_of_cycle:
             while len(self._unfilled) > unfilled:
                 other = self._unfilled.pop()
-                yield from self._named_in(_stages(other)[1])
+                yield from self._named_in(self._stages(other)[1])
                 self._write_contents(other)
             for other in self._unrestored[unrestored:]:
                 self._write_contents(other)
             del self._unrestored[unrestored:]
+
+    def _stages(self, make: recipes.Make) -> tuple[Any, Any]:
+        """What an object that leads back to itself is created of, and what it is filled with afterwards."""
+        if make.kind in _IN_TWO_STEPS:
+            return [], [make.cls, make.parts]
+        if make.kind == "object":
+            early = [part for kind, part in make.parts if kind == "base" or not self._leads_back(part)]
+            return [make.cls, early], make.parts
+        if make.kind in ("function", "reduced"):
+            first = [part for kind, part in make.parts if kind in _GIVEN_FIRST]
+            return [make.cls, first], [part for kind, part in make.parts if kind not in _GIVEN_FIRST]
+        return [make.cls, make.parts], []
+
+    def _leads_back(self, part: Any) -> bool:
+        return any(id(make) in self._order.leading for make in _inside(part))
 
     def _assign(self, make: recipes.Make, expression: str) -> None:
         name = self._names[id(make)] = self._writer.temporary()
@@ -180,8 +201,6 @@ class Maker:
                 return writer.number(expression)
             case recipes.Slice(path, steps):
                 return writer.read(path) + "".join(f"[{writer.constant(step)}]" for step in steps)
-            case recipes.Copy(array):
-                return f"{writer.bind(array, 'k')}.copy()"
             case recipes.Shared(make):
                 return self._code(make)
             case recipes.Make():
@@ -213,6 +232,10 @@ class Maker:
                 return f"frozenset([{self._items(make)}])"
             case "slice":
                 return f"slice({self._items(make)})"
+            case "array":
+                return f"{writer.bind(make.cls, 'k')}.copy()"
+            case "weakref":
+                return f"weak_reference({self._items(make)})"
             case "set":
                 return f"{{*[{self._items(make)}]}}"
             case "deque":
@@ -266,7 +289,19 @@ class Maker:
                 return "new_cell(())"
             case "object":
                 base = "".join(f", {self._code(part)}" for kind, part in parts if kind == "base")
-                return f"new_object({self._code(make.cls)}{base})"
+                new = f"new_object({self._code(make.cls)}{base})"
+                if id(make) not in self._order.cyclic:
+                    return new
+                # Its hash may be asked for before it is complete: what does not lead back is there at once.
+                known = {
+                    kind: [
+                        (n, recipes.Constant(None) if self._leads_back(p) else p)
+                        for _, (n, p) in (part for part in parts if part[0] == kind)
+                    ]
+                    for kind in ("attr", "slot")
+                }
+                attributes, slots = self._attributes(known["attr"]), self._attributes(known["slot"])
+                return f"fill_object({new}, {attributes}, {slots}, [], [])"
             case "function":
                 code, namespace, name = make.cls
                 closure = ", ".join(map(self._code, dict(parts)["closure"]))
@@ -344,17 +379,7 @@ class Maker:
 
 
 _IN_TWO_STEPS = frozenset(("list", "deque", "set", "dict", "defaultdict", "namespace", "cell"))
-_GIVEN_FIRST = frozenset(("closure", "new", "call", "base"))
-
-
-def _stages(make: recipes.Make) -> tuple[Any, Any]:
-    """What an object that leads back to itself is created of, and what it is filled with afterwards."""
-    if make.kind in _IN_TWO_STEPS:
-        return [], [make.cls, make.parts]
-    if make.kind in ("function", "reduced", "object"):
-        first = [part for kind, part in make.parts if kind in _GIVEN_FIRST]
-        return [make.cls, first], [part for kind, part in make.parts if kind not in _GIVEN_FIRST]
-    return [make.cls, make.parts], []
+_GIVEN_FIRST = frozenset(("closure", "new", "call"))
 
 
 def _kind_of(make: recipes.Make) -> str:

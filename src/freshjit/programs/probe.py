@@ -13,6 +13,7 @@ import functools
 import itertools
 import math
 import types
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -86,6 +87,7 @@ _HELPERS: dict[str, Any] = {
     "new_function": commit.new_function,
     "new_reduced": commit.new_reduced,
     "Partial": functools.partial,
+    "weak_reference": weakref.ref,
     "Method": types.MethodType,
     "Namespace": types.SimpleNamespace,
     "deque": collections.deque,

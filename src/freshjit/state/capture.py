@@ -29,7 +29,7 @@ from freshjit.state.held import all_classes
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
-from freshjit.state.path import Path
+from freshjit.state.path import Path, shown
 from freshjit.state.values import same_value
 from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
 
@@ -94,7 +94,7 @@ class Write:
             case "setattr" | "setslot" | "setdict" | "delattr" | "setclass" | "delclass":
                 self.label = f"{self.path}.{self.key}"
             case "setitem" | "delitem":
-                self.label = f"{self.path}[{self.key!r}]"
+                self.label = f"{self.path}[{shown(self.key)}]"
             case "setglobal" | "delglobal":
                 self.label = str(self.key)
             case _:
@@ -686,6 +686,7 @@ class Capture:
             if write.action in KEYED:
                 write.key = builder.build(write.key, f"a key of {write.path}", write.where)
         finished["output"] = builder.build(result, "the result", None)
+        builder.finish()
         finished["writes"] = writes
         finished["distinct"] = self._distinct_paths()
         if self.flatten_result:

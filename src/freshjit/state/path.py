@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from freshjit.state.held import Kept, held
 
-__all__ = ["Path", "Step", "is_within"]
+__all__ = ["Path", "Step", "is_within", "shown"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -119,18 +119,18 @@ class Path:
             case "type":
                 return f"type({base})"
             case "item":
-                return f"{base}[{key!r}]"
+                return f"{base}[{shown(key)}]"
             case "rawitem":
-                return f"{base}[{key[1]!r}]"
+                return f"{base}[{shown(key[1])}]"
             case "nth":
                 return f"list({base})[{key}]"
             case "call":
-                return f"{base}({', '.join(map(repr, key))})"
+                return f"{base}({', '.join(map(shown, key))})"
             case "dict":
                 return f"vars({base})"
             case "callwith":
-                named = (f"{name}={value!r}" for name, value in key[1])
-                return f"{base}({', '.join([*map(repr, key[0]), *named])})"
+                named = (f"{name}={shown(value)}" for name, value in key[1])
+                return f"{base}({', '.join([*map(shown, key[0]), *named])})"
             case "globals":
                 return f"globals of {base}"
             case _:
@@ -181,6 +181,14 @@ class Path:
                 return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
                 return constant(key())
+
+
+def shown(key: Any) -> str:
+    """How a key is written. It may be an object whose ``__repr__`` fails, or an int too long for Python."""
+    try:
+        return repr(key)
+    except Exception:
+        return f"<{type(key).__name__}>"
 
 
 def is_within(label: str, place: str) -> bool:

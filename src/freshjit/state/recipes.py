@@ -26,7 +26,7 @@ from freshjit.state.assignment import code_of
 from freshjit.state.guards import SourceLine
 from freshjit.state.held import Kept, held, may_die
 from freshjit.state.hooks import can_hook, class_entry, slot_values
-from freshjit.state.path import Path
+from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem, stand_ins
 from freshjit.state.views.arrays import NumpyView
@@ -36,7 +36,7 @@ from freshjit.state.views.numbers import NumberView
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
+__all__ = ["Builder", "Constant", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,12 @@ class Slice:
     steps: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Copy:
-    """A fresh copy of a concrete NumPy array."""
-
-    array: Any
-
-
 @dataclass(eq=False, slots=True)
 class Make:
     """A new object: created first, filled afterwards, so that cycles are possible.
 
     Attributes:
-        kind: what to create: list, dict, set, deque, tuple, slice, object, reduced, cell, function.
+        kind: what to create: list, dict, set, deque, tuple, slice, array, object, reduced, cell, function.
         cls: its class as a Constant; for some kinds another recipe, or what the kind needs.
         parts: recipes, by position, key or name according to ``kind``.
     """
@@ -119,7 +112,7 @@ class Shared:
 
 _CONTAINERS = (list, dict, set, collections.deque)
 
-Recipe = Output | Reference | Constant | Host | Slice | Copy | Make | Shared
+Recipe = Output | Reference | Constant | Host | Slice | Make | Shared
 
 
 class Builder:
@@ -131,6 +124,7 @@ class Builder:
         self._output_index: dict[int, int] = {}
         self._unfilled: collections.deque[tuple[Make, Any, str, SourceLine | None]] = collections.deque()
         self._searched: list[type] = []
+        self._weak: list[tuple[Make, Any]] = []
         self.outputs: list[Any] = []
 
     def build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
@@ -140,6 +134,18 @@ class Builder:
         while self._unfilled:
             self._fill(*self._unfilled.popleft())
         return recipe
+
+    def finish(self) -> None:
+        """All has been built: now it is known what weak references lead to."""
+        for make, reference in self._weak:
+            target = reference()
+            entry, made = self._capture.original_of(target), self._made.get(id(target))
+            if entry is not None:
+                make.parts = [(None, Reference(entry.path))]
+            elif made is not None and isinstance(made[1], Make):
+                make.parts = [(None, Shared(made[1]))]
+            else:  # it dies with the run, or it was there before
+                make.kind, make.cls = "constant", Constant(reference)
 
     def _build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         """The same, but for the contents of new objects in it."""
@@ -161,7 +167,7 @@ class Builder:
             return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
-            return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])
+            return done[1] if isinstance(done[1], Constant) else Shared(done[1])
         recipe = self._new(value, label, where)
         if id(value) not in self._made:
             self._made[id(value)] = (value, recipe)
@@ -198,7 +204,7 @@ class Builder:
         kind = type(value)
         if isinstance(value, type):
             return self._class(value, label, where)
-        if isinstance(value, (jax.Array, np.generic, types.ModuleType, weakref.ref)):
+        if isinstance(value, (jax.Array, np.generic, types.ModuleType)):
             return Constant(value)
         if kind is slice:
             parts = [(name, self._build(getattr(value, name), label, where)) for name in _OF_SLICE]
@@ -209,8 +215,11 @@ class Builder:
             return Constant(value, self._capture.has_made(kind))
         if is_value_like(value) and not stand_ins.found(self._capture, value):
             return Constant(value, True)
-        if isinstance(value, np.ndarray) and kind is np.ndarray:
-            return Copy(value.copy())
+        if isinstance(value, np.ndarray) and kind is np.ndarray and not value.dtype.hasobject:
+            return Make("array", value.copy(), [])
+        if kind is weakref.ref and value.__callback__ is None:
+            self._weak.append((Make("weakref", None, []), value))
+            return self._weak[-1][0]
         # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.
         if kind in (tuple, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
             items = tuple.__iter__(value) if isinstance(value, tuple) else value
@@ -299,7 +308,7 @@ class Builder:
 
     def _pairs(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[Any, Any]]:
         return [
-            (self._build(k, label, where), self._build(v, f"{label}[{k!r}]", where))
+            (self._build(k, label, where), self._build(v, f"{label}[{shown(k)}]", where))
             for k, v in dict.items(value)
         ]
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.state.hooks import GAP
-from freshjit.state.path import Path
+from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain
 from freshjit.state.views import objects
 
@@ -230,7 +230,7 @@ def element(path: Path, container: Any, key: Any) -> Path:
 def label_of_key(container: Any, label: str, key: Any) -> str:
     """How an element is written: ``x[0]``, ``x['w']``, of a named tuple ``x.mu``."""
     fields = getattr(type(container), "_fields", None) if isinstance(container, tuple) else None
-    return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{key!r}]"
+    return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{shown(key)}]"
 
 
 def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:

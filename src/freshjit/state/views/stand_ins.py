@@ -11,6 +11,7 @@ from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import SourceLine
 from freshjit.state.hooks import original_entries, slot_values
+from freshjit.state.path import shown
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import STAND_INS
 
@@ -71,7 +72,7 @@ def _inside(capture: Capture, value: Any, label: str) -> list[tuple[Any, str]]:
         except ValueError:
             return []
     if isinstance(value, dict):
-        return [(part, f"{label}[{key!r}]") for key, part in dict.items(value)] + [
+        return [(part, f"{label}[{shown(key)}]") for key, part in dict.items(value)] + [
             (key, f"a key of {label}") for key in dict.keys(value)
         ]
     iterate: Any = next((kind.__iter__ for kind in _ITEMS if isinstance(value, kind)), None)
