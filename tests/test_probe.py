@@ -184,7 +184,7 @@ def test_writes_in_the_order_of_the_code():
         return x
 
     program = program_of(jit(f), 1.0)
-    assert [w.key for w in program.record.writes] == ["b", "a"]
+    assert [w.key.value for w in program.record.writes] == ["b", "a"]
     table.clear()
     program.run(f, (2.0,), {})
     assert list(table) == ["b", "a"]

@@ -266,7 +266,9 @@ class FreshJit(Generic[P, R]):
         args, kwargs, arguments = call.args, call.kwargs, call.plan
         root = root_of(self._function)
         store, overrides = self._store, self._options.overrides
-        capture = Capture(self._function, root, False, store.changing, store.rigid, overrides)
+        flatten = self._options.out_shardings is not _UNSPECIFIED
+        changing, rigid = store.changing, store.rigid
+        capture = Capture(self._function, root, False, changing, rigid, overrides, flatten_result=flatten)
         try:
             record = capture.run(args, kwargs, arguments)
         except FreshjitError:
@@ -307,13 +309,28 @@ class FreshJit(Generic[P, R]):
         def attempt(rigid: Iterable[Any]) -> Record:
             rigid = store.rigid | set(rigid)
             changing = store.changing - rigid
-            capture = Capture(self._function, failed.root, failed.saw_numpy, changing, rigid, overrides)
+            capture = Capture(
+                self._function,
+                failed.root,
+                failed.saw_numpy,
+                changing,
+                rigid,
+                overrides,
+                flatten_result=failed.flatten_result,
+            )
             record = capture.run(args, kwargs, arguments)
             store.give_up(rigid)
             return record
 
         # Everything plain: if that fails, too, the error is the user's.
-        plain = Capture(self._function, failed.root, True, overrides=overrides, plain_numbers=True)
+        plain = Capture(
+            self._function,
+            failed.root,
+            True,
+            overrides=overrides,
+            plain_numbers=True,
+            flatten_result=failed.flatten_result,
+        )
         record = plain.run(args, kwargs, arguments)
         # Which one was it? NumPy arrays alone, or one number; the one that was read last is the likeliest.
         suspects = [[number] for number in reversed(numbers)][:MAX_SUSPECTS]

@@ -12,7 +12,16 @@ import numpy as np
 
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
 
-__all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
+__all__ = [
+    "apply",
+    "fill_function",
+    "fill_object",
+    "fill_reduced",
+    "new_cell",
+    "new_function",
+    "new_object",
+    "new_reduced",
+]
 
 # What to do, and what to undo it with, whether it has been done, half done or not at all.
 Step = tuple[Callable[[], Any], Callable[[], Any]]
@@ -269,12 +278,18 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Step]] = {
 # -- new objects ------------------------------------------------------------------------------------
 
 
-def new_object(cls: type) -> Any:
-    """An instance without running ``__init__``: its contents follow."""
+def new_object(cls: type, *base: Any) -> Any:
+    """An instance without running ``__init__``: its contents follow.
+
+    Parameters:
+        base: the value of an instance of a subclass of ``str``, ``tuple`` and the like, as its base has it.
+    """
+    if base:
+        return type(base[0]).__new__(cls, base[0])
     bases: tuple[Any, ...] = (dict, list, tuple, set)
-    for base in bases:
-        if issubclass(cls, base):
-            return base.__new__(cls)
+    for kind in bases:
+        if issubclass(cls, kind):
+            return kind.__new__(cls)
     return object.__new__(cls)
 
 
@@ -301,19 +316,24 @@ def new_cell(contents: tuple[Any, ...]) -> types.CellType:
     return types.CellType(*contents)
 
 
-def new_function(code: types.CodeType, namespace: dict[str, Any], name: str, parts: dict[str, Any]) -> Any:
+def new_function(code: types.CodeType, namespace: dict[str, Any], name: str, closure: list[Any]) -> Any:
     """A function made during the call, with the real globals in place of the watched ones."""
-    closure = tuple(parts["closure"])
-    function = types.FunctionType(code, namespace, name, parts["defaults"], closure or None)
-    function.__kwdefaults__ = parts["kwdefaults"]
-    function.__qualname__ = parts["qualname"]
-    function.__dict__.update(parts["dict"])
+    return types.FunctionType(code, namespace, name, None, tuple(closure) or None)
+
+
+def fill_function(function: Any, defaults: Any, kwdefaults: Any, name: str, contents: dict[str, Any]) -> Any:
+    function.__defaults__, function.__kwdefaults__ = defaults, kwdefaults
+    function.__qualname__ = name
+    function.__dict__.update(contents)
     return function
 
 
-def new_reduced(make: Any, args: list[Any], new: bool, state: Any, items: list[Any], pairs: list[Any]) -> Any:
+def new_reduced(make: Any, args: list[Any], new: bool) -> Any:
     """An object made again the way ``copy`` would make it (see ``object.__reduce_ex__``)."""
-    value = make.__new__(make, *args) if new else make(*args)
+    return make.__new__(make, *args) if new else make(*args)
+
+
+def fill_reduced(value: Any, state: Any, items: list[Any], pairs: list[Any]) -> Any:
     if state is not None:
         if hasattr(value, "__setstate__"):
             value.__setstate__(state)

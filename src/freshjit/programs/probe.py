@@ -12,10 +12,9 @@ import collections
 import functools
 import itertools
 import math
-import operator
 import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -24,13 +23,14 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.programs import checks, commit
+from freshjit.programs.making import Maker, walk
+from freshjit.programs.writer import Writer
 from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
-from freshjit.state.capture import Record, Slot, Write
+from freshjit.state.capture import KEYED, Record, Slot, Write
 from freshjit.state.guards import Guard
-from freshjit.state.held import may_die
 from freshjit.state.path import Path
-from freshjit.state.values import same_value
+from freshjit.state.values import is_plain, same_value
 from freshjit.state.views.numbers import NumberView
 
 __all__ = ["Miss", "Probe", "generate", "read"]
@@ -56,7 +56,6 @@ class Probe:
 
 
 _HEADER = "def run(fn, args, kwargs):"
-_INLINE = (type(None), bool, int, str)
 # Stores that cannot fail or be interrupted half-way; anything else goes through commit.apply.
 _SIMPLE_ACTIONS = frozenset(("setattr", "setdict", "setcell", "setglobal", "setitem"))
 
@@ -85,109 +84,17 @@ _HELPERS: dict[str, Any] = {
     "note_elsewhere": hooks.note_elsewhere,
     "new_object": commit.new_object,
     "fill_object": commit.fill_object,
+    "fill_function": commit.fill_function,
+    "fill_reduced": commit.fill_reduced,
     "new_cell": commit.new_cell,
     "new_function": commit.new_function,
     "new_reduced": commit.new_reduced,
     "Partial": functools.partial,
+    "weak_reference": weakref.ref,
     "Method": types.MethodType,
     "Namespace": types.SimpleNamespace,
     "deque": collections.deque,
     "defaultdict": collections.defaultdict,
-}
-
-
-class _Writer:
-    """Collects the lines of the function and the objects they refer to."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.names: dict[str, Any] = dict(_HELPERS)
-        self._constants: dict[int, str] = {}
-        self._paths: dict[int, str] = {}
-        self._numbers: dict[int, str] = {}
-        self._temporaries = 0
-
-    def line(self, text: str, indent: int = 1) -> None:
-        self.lines.append("    " * indent + text)
-
-    def bind(self, value: Any, stem: str) -> str:
-        """A name for an object, held strongly."""
-        name = f"{stem}{len(self.names)}"
-        self.names[name] = value
-        return name
-
-    def constant(self, value: Any) -> str:
-        """An expression for an object. What can die with the user's program is held weakly."""
-        if type(value) in _INLINE:
-            return repr(value)
-        known = self._constants.get(id(value))
-        if known is None:
-            known = self.bind(weakref.ref(value), "weak") + "()" if may_die(value) else self.bind(value, "k")
-            self._constants[id(value)] = known
-        return known
-
-    def read(self, path: Path) -> str:
-        """The variable that holds what is at ``path``, reading it now if need be."""
-        name = self._paths.get(id(path))
-        if name is None:
-            if path.step == "root":
-                name = path.key
-            elif path.step == "constant":
-                name = self.constant(path.key())
-            else:
-                assert path.parent is not None
-                expression = path.code(self.read(path.parent), self.constant)
-                name = f"v{len(self._paths)}"
-                self.line(f"{name} = {expression}", 2)
-            self._paths[id(path)] = name
-        return name
-
-    def number(self, expression: Any) -> str:
-        """The variable that holds a number computed from numbers in state."""
-        if type(expression) is float and not math.isfinite(expression):
-            return self.bind(expression, "k")
-        if type(expression) is not NumberView:
-            return f"({expression!r})" if type(expression) in (int, float) else self.constant(expression)
-        if expression.function is None:
-            return self.read(expression.path)
-        name = self._numbers.get(id(expression))
-        if name is None:
-            operands = [self.number(o) for o in expression.operands]
-            name = f"n{len(self._numbers)}"
-            self._numbers[id(expression)] = name
-            symbol = _SYMBOLS.get(expression.function)
-            if symbol is not None and len(operands) == 2:
-                self.line(f"{name} = {operands[0]} {symbol} {operands[1]}", 2)
-            else:
-                self.line(f"{name} = {self.function(expression.function)}({', '.join(operands)})", 2)
-        return name
-
-    def function(self, function: Any) -> str:
-        """A name for a function that an expression over numbers uses; those live for ever."""
-        stem = getattr(function, "__name__", "").strip("_")
-        name = f"{stem if stem.isidentifier() else 'function'}_{id(function)}"
-        self.names[name] = function
-        return name
-
-    def temporary(self) -> str:
-        self._temporaries += 1
-        return f"t{self._temporaries}"
-
-
-_SYMBOLS: dict[Any, str] = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-    operator.floordiv: "//",
-    operator.mod: "%",
-    operator.pow: "**",
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
 }
 
 
@@ -208,7 +115,7 @@ def generate(
     """
     keywords = [a.name for a in arguments if isinstance(a.name, str)]
     n_args = len(arguments) - len(keywords)
-    writer = _Writer()
+    writer = Writer(_HELPERS)
     writer.names["jitted"] = jitted
     writer.line("try:")
     shape_miss = writer.bind(Miss(None), "miss")
@@ -242,7 +149,7 @@ def generate(
     paths, numbers = _needed(record)
     for path in paths:
         writer.read(path)
-    for number in numbers:
+    for number in (*numbers, *record.computed):
         writer.number(number)
     writer.line(f"except ({', '.join(error.__name__ for error in UNREADABLE)}):")
     writer.line(f"return {shape_miss}", 2)
@@ -260,12 +167,24 @@ UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticErro
 
 def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What is at ``path`` for a call, read step by step; for looking at one guard, not for every call."""
+    places: list[Path] = []
+    place: Path | None = path
+    while place is not None:
+        places.append(place)
+        place = place.parent
+    value = None
+    for place in reversed(places):
+        value = _read_on(place, value, function, args, kwargs)
+    return value
+
+
+def _read_on(path: Path, parent: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """One step of it, from what is at the parent."""
     if path.step == "root":
         return eval(path.key, {"fn": function, "args": args, "kwargs": kwargs})
     if path.step == "constant":
         return path.key()
-    assert path.parent is not None
-    names = {**_HELPERS, "parent": read(path.parent, function, args, kwargs)}
+    names = {**_HELPERS, "parent": parent}
 
     def constant(value: Any) -> str:
         name = f"k{len(names)}"
@@ -275,7 +194,7 @@ def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     return eval(path.code("parent", constant), names)
 
 
-def _items(writer: _Writer, paths: Sequence[Path]) -> str:
+def _items(writer: Writer, paths: Sequence[Path]) -> str:
     return "".join(f"{writer.read(p)}, " for p in paths)
 
 
@@ -283,7 +202,7 @@ def _items(writer: _Writer, paths: Sequence[Path]) -> str:
 _FEW = 3
 
 
-def _other_types(writer: _Writer, arrays: Sequence[Path]) -> str:
+def _other_types(writer: Writer, arrays: Sequence[Path]) -> str:
     """The expression that is true if some array is of another type than JAX's own arrays."""
     kind = writer.bind(_compat.ArrayImpl, "Array")
     if len(arrays) <= _FEW:
@@ -303,7 +222,7 @@ def _may_coincide(record: Record) -> list[list[Path]]:
     return [group for group in groups.values() if len(group) > 1]
 
 
-def _coincide(writer: _Writer, things: Sequence[Path]) -> str:
+def _coincide(writer: Writer, things: Sequence[Path]) -> str:
     """The expression that is true if two of the things are one object."""
     if len(things) <= _FEW:
         pairs = itertools.combinations(map(writer.read, things), 2)
@@ -315,38 +234,23 @@ def _argument_code(argument: Argument) -> str:
     return f"args[{argument.name}]" if isinstance(argument.name, int) else f"kwargs[{argument.name!r}]"
 
 
-def _slot_code(writer: _Writer, slot: Slot) -> str:
+def _slot_code(writer: Writer, slot: Slot) -> str:
     if slot.number is not None:
         return writer.number(slot.number)
     value = writer.read(slot.path)
     return f"device_copy({value})" if slot.kind == "numpy" else value
 
 
-def _walk(roots: Sequence[Any]) -> Iterator[Any]:
-    """Every recipe inside the given ones; each new object's parts once."""
-    todo, seen = list(roots), set[int]()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (list, tuple)):
-            todo += cast(list[Any], item)
-            continue
-        yield item
-        if isinstance(item, recipes.Shared):
-            todo.append(item.make)
-        elif isinstance(item, recipes.Make) and id(item) not in seen:
-            seen.add(id(item))
-            todo += [item.cls, item.parts]
-
-
 def _results(record: Record) -> list[Any]:
-    return [record.output, *(w.value for w in record.writes)]
+    keys = [w.key for w in record.writes if w.action in KEYED]
+    return [*(w.value for w in record.writes), *keys, record.output]
 
 
 def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
     """Every path and number that results and writes refer to: read before anything changes."""
     paths: dict[Path, None] = dict.fromkeys(w.path for w in record.writes)
     numbers: list[NumberView] = []
-    for recipe in _walk(_results(record)):
+    for recipe in walk(_results(record)):
         if isinstance(recipe, (recipes.Reference, recipes.Slice)):
             paths[recipe.path] = None
         elif isinstance(recipe, recipes.Host):
@@ -357,7 +261,7 @@ def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
 # -- guards -----------------------------------------------------------------------------------------
 
 
-def _write_guard(writer: _Writer, guard: Guard) -> None:
+def _write_guard(writer: Writer, guard: Guard) -> None:
     if guard.kind == "outcome":
         expression, result = guard.value
         failed = _value_condition(writer, writer.number(expression), result)
@@ -367,7 +271,7 @@ def _write_guard(writer: _Writer, guard: Guard) -> None:
         writer.line(f"if {failed}: return {writer.bind(Miss(guard), 'miss')}", 2)
 
 
-def _condition(writer: _Writer, guard: Guard, value: str) -> str:
+def _condition(writer: Writer, guard: Guard, value: str) -> str:
     """The expression that is true when the guard does not hold."""
     wanted = guard.value
     match guard.kind:
@@ -427,7 +331,7 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             raise AssertionError("the outcome of an expression is checked by itself")
 
 
-def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
+def _value_condition(writer: Writer, value: str, wanted: Any) -> str:
     kind = type(wanted)
     if isinstance(wanted, type):
         return f"{value} is not {writer.constant(wanted)}"
@@ -443,178 +347,15 @@ def _value_condition(writer: _Writer, value: str, wanted: Any) -> str:
 # -- results and writes -----------------------------------------------------------------------------
 
 
-class _Maker:
-    """Turns recipes into expressions; what needs several statements becomes a temporary."""
-
-    def __init__(self, writer: _Writer, shared: set[int]) -> None:
-        self._writer, self._shared = writer, shared
-        self._made: dict[int, str] = {}
-
-    def code(self, recipe: Any) -> str:
-        writer = self._writer
-        match recipe:
-            case recipes.Output(index):
-                return f"o[{index}]"
-            case recipes.Reference(path):
-                return writer.read(path)
-            case recipes.Constant(value):
-                return writer.constant(value)
-            case recipes.Host(expression):
-                return writer.number(expression)
-            case recipes.Slice(path, steps):
-                return writer.read(path) + "".join(f"[{writer.constant(step)}]" for step in steps)
-            case recipes.Copy(array):
-                return f"{writer.bind(array, 'k')}.copy()"
-            case recipes.Shared(make):
-                return self.code(make)
-            case recipes.Make():
-                return self._make(recipe)
-            case _:
-                raise AssertionError(f"not a recipe: {recipe!r}")
-
-    def _make(self, make: recipes.Make) -> str:
-        known = self._made.get(id(make))
-        if known is not None:
-            return known
-        if id(make) not in self._shared:
-            return self._expression(make)
-        create, fill = self._in_two_steps(make)
-        name = self._writer.temporary()
-        if create is None:
-            expression = self._expression(make)
-            self._made[id(make)] = name
-            self._writer.line(f"{name} = {expression}")
-            return name
-        self._made[id(make)] = name
-        self._writer.line(f"{name} = {create}")
-        for statement in fill():
-            self._writer.line(statement.replace("$", name))
-        return name
-
-    def _in_two_steps(self, make: recipes.Make) -> tuple[str | None, Callable[[], list[str]]]:
-        """Creation of an empty object, and the statements that fill it (``$`` is the object)."""
-        match make.kind:
-            case "list":
-                return "[]", lambda: [f"$.extend([{self._items(make)}])"]
-            case "deque":
-                return f"deque((), {make.cls!r})", lambda: [f"$.extend([{self._items(make)}])"]
-            case "set":
-                return "set()", lambda: [f"$.update([{self._items(make)}])"]
-            case "dict":
-                return f"{self._writer.constant(make.cls.value)}()", lambda: [
-                    f"$.update({self._pairs(make.parts)})"
-                ]
-            case "object":
-                create = f"new_object({self._writer.constant(make.cls.value)})"
-                return create, lambda: [f"fill_object($, {self._object_parts(make)})"]
-            case "namespace":
-                return "Namespace()", lambda: [f"$.__dict__.update({self._names(make.parts)})"]
-            case "cell":
-
-                def contents():
-                    return [f"$.cell_contents = {self.code(part)}" for _, part in make.parts]
-
-                return "new_cell(())", contents
-            case _:
-                return None, lambda: []
-
-    def _expression(self, make: recipes.Make) -> str:
-        writer = self._writer
-        match make.kind:
-            case "list":
-                return f"[{self._items(make)}]"
-            case "tuple":
-                items = f"({self._items(make)}{',' if make.parts else ''})"
-                return (
-                    items
-                    if make.cls.value is tuple
-                    else f"tuple.__new__({writer.constant(make.cls.value)}, {items})"
-                )
-            case "frozenset":
-                return f"frozenset([{self._items(make)}])"
-            case "set":
-                return f"{{*[{self._items(make)}]}}"
-            case "deque":
-                return f"deque([{self._items(make)}], {make.cls!r})"
-            case "dict":
-                pairs = self._pairs(make.parts)
-                return pairs if make.cls.value is dict else f"{writer.constant(make.cls.value)}({pairs})"
-            case "defaultdict":
-                return f"defaultdict({self.code(make.cls)}, {self._pairs(make.parts)})"
-            case "object":
-                new = f"new_object({writer.constant(make.cls.value)})"
-                return f"fill_object({new}, {self._object_parts(make)})"
-            case "namespace":
-                return f"Namespace(**{self._names(make.parts)})"
-            case "partial":
-                function, args, keywords = (self.code(part) for _, part in make.parts)
-                return f"Partial({function}, *{args}, **{keywords})"
-            case "method":
-                function, instance = (self.code(part) for _, part in make.parts)
-                return f"Method({function}, {instance})"
-            case "cell":
-                parts = "".join(f"{self.code(part)}," for _, part in make.parts)
-                return f"new_cell(({parts}))"
-            case "function":
-                return self._function(make)
-            case "reduced":
-                return self._reduced(make)
-            case "constant":
-                return writer.constant(make.cls.value)
-            case _:
-                raise AssertionError(f"unknown kind of new object: {make.kind}")
-
-    def _items(self, make: recipes.Make) -> str:
-        return ", ".join(self.code(part) for _, part in make.parts)
-
-    def _pairs(self, parts: Sequence[Any]) -> str:
-        return "{" + ", ".join(f"{self.code(k)}: {self.code(v)}" for k, v in parts) + "}"
-
-    def _names(self, parts: Sequence[Any]) -> str:
-        return "{" + ", ".join(f"{name!r}: {self.code(v)}" for name, v in parts) + "}"
-
-    def _object_parts(self, make: recipes.Make) -> str:
-        attributes = self._names([part for kind, part in make.parts if kind == "attr"])
-        slots = self._names([part for kind, part in make.parts if kind == "slot"])
-        pairs, items = "[]", "[]"
-        for kind, part in make.parts:
-            if kind == "dict":
-                pairs = "[" + ", ".join(f"({self.code(k)}, {self.code(v)})" for k, v in part) + "]"
-            elif kind == "list":
-                items = "[" + ", ".join(map(self.code, part)) + "]"
-        return f"{attributes}, {slots}, {pairs}, {items}"
-
-    def _function(self, make: recipes.Make) -> str:
-        writer, parts = self._writer, dict(make.parts)
-        code, namespace, name = make.cls
-        closure = "[" + ", ".join(map(self.code, parts["closure"])) + "]"
-        rest = (
-            f"'defaults': {self.code(parts['defaults'])}, 'kwdefaults': {self.code(parts['kwdefaults'])}, "
-            f"'qualname': {self.code(parts['qualname'])}, 'dict': {self._pairs(parts['dict'])}"
-        )
-        return (
-            f"new_function({writer.bind(code, 'code')}, {writer.bind(namespace, 'globals')}, {name!r}, "
-            f"{{'closure': {closure}, {rest}}})"
-        )
-
-    def _reduced(self, make: recipes.Make) -> str:
-        parts = dict(make.parts)
-        new = "new" in parts
-        args = "[" + ", ".join(map(self.code, parts["new" if new else "call"])) + "]"
-        state = self.code(parts["state"]) if "state" in parts else "None"
-        items = "[" + ", ".join(map(self.code, parts.get("extend", []))) + "]"
-        pairs = "[" + ", ".join(f"({self.code(k)}, {self.code(v)})" for k, v in parts.get("update", [])) + "]"
-        return f"new_reduced({self.code(make.cls)}, {args}, {new}, {state}, {items}, {pairs})"
-
-
-def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
-    maker = _Maker(writer, _shared_makes(record))
+def _write_results(writer: Writer, record: Record, outputs: str) -> None:
+    maker = Maker(writer, _results(record))
     # Also where it gives nothing: it checks the kinds of the arguments, and may have effects.
     writer.line(f"o = {outputs}")
-    plans: list[tuple[Write, str, Any]] = []
+    plans: list[tuple[Write, str, str, Any]] = []
     for write in record.writes:
         value = None if write.value is None else maker.code(write.value)
-        plans.append((write, writer.read(write.path), value))
+        key = maker.code(write.key) if write.action in KEYED else repr(write.key)
+        plans.append((write, writer.read(write.path), key, value))
     _write_leak_check(writer, record)
     result = maker.code(record.output)
     if record.writes and result != "None":
@@ -623,22 +364,22 @@ def _write_results(writer: _Writer, record: Record, outputs: str) -> None:
     if all(w.action in _SIMPLE_ACTIONS and _exact(record, w) for w in record.writes):
         # Nothing may be called between the writes. An attribute is hooked by its class, or told of here.
         dicts = {id(w): f"d{i}" for i, w in enumerate(record.writes) if w.action == "setdict"}
-        for write, target, _ in plans:
+        for write, target, key, _ in plans:
             if id(write) in dicts:
                 writer.line(f"{dicts[id(write)]} = {target}.__dict__")
-                writer.line(f"if hooked: note_elsewhere({target}, {write.key!r})")
-        for write, target, value in plans:
-            writer.line(_statement(writer, write, dicts.get(id(write), target), value))
+                writer.line(f"if hooked: note_elsewhere({target}, {key})")
+        for write, target, key, value in plans:
+            writer.line(_statement(write, dicts.get(id(write), target), key, value))
     elif record.writes:
-        rows = [f"({w.action!r}, {t}, {_key(writer, w)}, {v})" for w, t, v in plans]
+        rows = [f"({w.action!r}, {t}, {k}, {v})" for w, t, k, v in plans]
         writer.line(f"apply([{', '.join(rows)}])")
     writer.line(f"return {result}")
 
 
-def _write_leak_check(writer: _Writer, record: Record) -> None:
+def _write_leak_check(writer: Writer, record: Record) -> None:
     labels: dict[int, str] = {}
     for write in record.writes:
-        for recipe in _walk([write.value]):
+        for recipe in walk([write.value]):
             if isinstance(recipe, recipes.Output):
                 labels.setdefault(recipe.index, write.label)
     if not labels:
@@ -649,31 +390,21 @@ def _write_leak_check(writer: _Writer, record: Record) -> None:
     writer.line(f"if not trace_is_clean(): refuse_tracers(({values}), {names})")
 
 
-def _shared_makes(record: Record) -> set[int]:
-    return {id(r.make) for r in _walk(_results(record)) if isinstance(r, recipes.Shared)}
-
-
 def _exact(record: Record, write: Write) -> bool:
     """Whether ``target[key] = value`` runs no code of the user's."""
     if write.action != "setitem":
         return True
+    if not isinstance(write.key, recipes.Constant) or not is_plain(write.key.value):
+        return False  # the key's own __hash__
     kinds = [g.value for g in record.guards if g.kind == "type" and g.path is write.path]
     return not kinds or kinds[0] in (list, dict)
 
 
-def _key(writer: _Writer, write: Write) -> str:
-    return writer.constant(write.key) if write.action in ("setitem", "delitem") else repr(write.key)
-
-
-def _statement(writer: _Writer, write: Write, target: str, value: str) -> str:
+def _statement(write: Write, target: str, key: str, value: str) -> str:
     match write.action:
         case "setattr":
             return f"{target}.{write.key} = {value}"
-        case "setdict":
-            return f"{target}[{write.key!r}] = {value}"
         case "setcell":
             return f"{target}.cell_contents = {value}"
-        case "setglobal":
-            return f"{target}[{write.key!r}] = {value}"
         case _:
-            return f"{target}[{_key(writer, write)}] = {value}"
+            return f"{target}[{key}] = {value}"

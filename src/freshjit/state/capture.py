@@ -14,7 +14,7 @@ import threading
 import types
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 import jax
@@ -26,16 +26,19 @@ from freshjit.state import recipes
 from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
+from freshjit.state.held import all_classes
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
-from freshjit.state.path import Path, alike
+from freshjit.state.path import Path, alike, shown
 from freshjit.state.values import same_value
 from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
 
-__all__ = ["Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
+__all__ = ["KEYED", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
 T = TypeVar("T")
+
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 _WATCHES = (outside.watched_paths, unseen.watched_interpreter)
 
@@ -68,27 +71,35 @@ class Slot:
     number: numbers.NumberView | None = None
 
 
+KEYED = ("setitem", "delitem")
+"""The actions whose key is any value; that of the others is a name, if they have one."""
+
+
 @dataclass(eq=False, slots=True)
 class Write:
-    """One change of state, made after each call: what to do at which path with which new value."""
+    """One change of state, made after each call: what to do at which path with which new value.
+
+    During the run key and value are what traced code has, at its end they become recipes.
+    """
 
     path: Path
     action: str
     key: Any
     value: Any
     where: SourceLine | None = None
+    label: str = field(init=False)
+    """How the location is written."""
 
-    @property
-    def label(self) -> str:
+    def __post_init__(self) -> None:
         match self.action:
             case "setattr" | "setslot" | "setdict" | "delattr" | "setclass" | "delclass":
-                return f"{self.path}.{self.key}"
+                self.label = f"{self.path}.{self.key}"
             case "setitem" | "delitem":
-                return f"{self.path}[{self.key!r}]"
+                self.label = f"{self.path}[{shown(self.key)}]"
             case "setglobal" | "delglobal":
-                return str(self.key)
+                self.label = str(self.key)
             case _:
-                return str(self.path)
+                self.label = str(self.path)
 
 
 class Mutable(Protocol):
@@ -140,9 +151,10 @@ class Record:
     output: recipes.Recipe
     n_outputs: int
     distinct: list[Path]
-    result_tree: Any
-    result_outputs: list[int | None]  # per leaf of the result: which output it is, if any
+    result_tree: Any  # of a capture with ``flatten_result``, like the next
+    result_outputs: Sequence[int | None]  # per leaf of the result: which output it is, if any
     frozen: Sequence[Frozen] = ()
+    computed: Sequence[numbers.NumberView] = ()  # to be computed at each call, used or not: errors count
     late_rules: bool = False
     """Whether rules of custom derivatives that read state are left for JAX to run, should it
     differentiate the program from outside: then, and under any transform, it must not be used."""
@@ -181,6 +193,7 @@ class Capture:
         plain_numbers: show all numbers by value.
         whole: read lists that the function only appends to whole, like any others.
         given: values to be read in place of the real arrays and numbers, by the trails of their paths.
+        flatten_result: note the result as a pytree, which not every result can be.
     """
 
     def __init__(
@@ -194,7 +207,9 @@ class Capture:
         plain_numbers: bool = False,
         whole: bool = False,
         given: Mapping[Any, Any] | None = None,
+        flatten_result: bool = False,
     ) -> None:
+        self.flatten_result = flatten_result
         self.plain_numbers = plain_numbers
         self.changing, self.rigid, self.overrides = changing, rigid, overrides
         self.whole = whole
@@ -209,8 +224,10 @@ class Capture:
         self._at_end: list[Callable[[Capture], None]] = []
         self._random: list[tuple[str, Any, Any]] = []
         self._there_before: dict[int, Any] = {}  # arrays, by id
+        self._classes_before: dict[int, type] = {}
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
         self.number_views: list[numbers.NumberView] = []
+        self._computed: list[numbers.NumberView] = []
         self.plain_numpy = plain_numpy
         self.function = function
         self.root = root
@@ -391,6 +408,10 @@ class Capture:
             self._guarded.add(mark)
             self.guards.append(Guard(view.path, "outcome", (view, result), user_line()))
 
+    def must_not_fail(self, view: numbers.NumberView) -> None:
+        """This has given a result: a call in which Python would raise an error instead is not served."""
+        self._computed.append(view)
+
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
         self.account_for(array)
@@ -472,6 +493,10 @@ class Capture:
                 "Keep it in an attribute, a variable or a container, or pass it as an argument.",
             )
 
+    def has_made(self, cls: type) -> bool:
+        """Whether this run has made the class: then nobody but what comes of the run holds it."""
+        return id(cls) not in self._classes_before and bool(cls.__flags__ & _MADE_BY_PYTHON)
+
     def in_installed_package(self, path: Path) -> bool:
         """Whether the path is a global of an installed package rather than of the user's code."""
         for namespace in self.namespaces.values():
@@ -523,6 +548,7 @@ class Capture:
         outer = self.outer = thread.capture
         self.bases = bases or {}
         self.recorder = _compat.Direct()
+        self._classes_before = all_classes()
         try:
             thread.capture = self
             return call(self)
@@ -553,8 +579,8 @@ class Capture:
             output=finished["output"],
             n_outputs=len(outputs),
             distinct=[],
-            result_tree=finished["tree"],
-            result_outputs=finished["leaves"],
+            result_tree=finished.get("tree"),
+            result_outputs=finished.get("leaves", ()),
         )
         return record, outputs
 
@@ -587,6 +613,7 @@ class Capture:
                 )
                 self.recorder.start()  # known here before it changes anything
                 self._there_before = {id(array): array for array in jax.live_arrays()}
+                self._classes_before = all_classes()
                 for watch in _WATCHES:
                     watch.need(self)
                 thread.capture = self
@@ -669,11 +696,15 @@ class Capture:
         for write in writes:
             if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
                 write.value = builder.build(write.value, write.label, write.where)
+            if write.action in KEYED:
+                write.key = builder.build(write.key, f"a key of {write.path}", write.where)
         finished["output"] = builder.build(result, "the result", None)
+        builder.finish()
         finished["writes"] = writes
         finished["distinct"] = self._distinct_paths()
-        leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
-        finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
+        if self.flatten_result:
+            leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
+            finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
         return builder.outputs
 
     def _check_undisturbed(self) -> None:
@@ -705,9 +736,10 @@ class Capture:
             output=finished["output"],
             n_outputs=len(jaxpr.out_avals),
             distinct=finished["distinct"],
-            result_tree=finished["tree"],
-            result_outputs=finished["leaves"],
+            result_tree=finished.get("tree"),
+            result_outputs=finished.get("leaves", ()),
             frozen=self.frozen,
+            computed=self._computed,
             late_rules=self.late_rules,
         )
 
@@ -760,6 +792,7 @@ class Capture:
         self.owner_of_dict.clear()
         self.growing.clear()
         self._there_before.clear()
+        self._classes_before = {}
         self._keep.clear()
 
     @contextmanager

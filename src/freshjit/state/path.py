@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from keyword import iskeyword
 from typing import Any, Literal
 
-from freshjit.state.held import held
+from freshjit.state.held import Kept, held
 
-__all__ = ["Path", "Step", "alike", "is_within"]
+__all__ = ["Path", "Step", "alike", "is_within", "shown"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -63,8 +63,13 @@ class Path:
     @property
     def trail(self) -> tuple[Any, ...]:
         """The steps from the root: equal for paths of different captures that lead to the same place."""
-        own = (self.step, id(self.key()) if self.step == "constant" else _hashable(self.key))
-        return (own,) if self.parent is None else (*self.parent.trail, own)
+        steps: list[Any] = []
+        place: Path | None = self
+        while place is not None:
+            key = id(place.key()) if place.step == "constant" else _hashable(place.key)
+            steps.append((place.step, key))
+            place = place.parent
+        return tuple(reversed(steps))
 
     @property
     def index(self) -> Any:
@@ -87,17 +92,23 @@ class Path:
 
     def on(self, bases: Mapping[str, Path]) -> Path:
         """The same steps from another root: ``bases`` gives one for each root's key."""
-        if self.parent is None:
-            return self if self.step == "constant" else bases[self.key]
-        return self.parent.on(bases).to(self.step, self.key, self.label)
+        steps: list[Path] = []
+        root = self
+        while root.parent is not None:
+            steps.append(root)
+            root = root.parent
+        place = root if root.step == "constant" else bases[root.key]
+        for step in reversed(steps):
+            place = place.to(step.step, step.key, step.label)
+        return place
 
     def attr(self, name: str) -> Path:
         return self.to("attr", name)
 
     @staticmethod
-    def constant(value: Any, label: str) -> Path:
-        """A root that is an object known by itself."""
-        return Path(None, "constant", held(value), label)
+    def constant(value: Any, label: str, keep: bool = False) -> Path:
+        """A root that is an object known by itself; ``keep`` it alive if the run has made it."""
+        return Path(None, "constant", Kept(value) if keep else held(value), label)
 
     def item(self, key: Any) -> Path:
         return self.to("item", key)
@@ -110,18 +121,18 @@ class Path:
             case "type":
                 return f"type({base})"
             case "item":
-                return f"{base}[{key!r}]"
+                return f"{base}[{shown(key)}]"
             case "rawitem":
-                return f"{base}[{key[1]!r}]"
+                return f"{base}[{shown(key[1])}]"
             case "nth":
                 return f"list({base})[{key}]"
             case "call":
-                return f"{base}({', '.join(map(repr, key))})"
+                return f"{base}({', '.join(map(shown, key))})"
             case "dict":
                 return f"vars({base})"
             case "callwith":
-                named = (f"{name}={value!r}" for name, value in key[1])
-                return f"{base}({', '.join([*map(repr, key[0]), *named])})"
+                named = (f"{name}={shown(value)}" for name, value in key[1])
+                return f"{base}({', '.join([*map(shown, key[0]), *named])})"
             case "globals":
                 return f"globals of {base}"
             case "leaves":
@@ -180,6 +191,14 @@ class Path:
                 return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
                 return constant(key())
+
+
+def shown(key: Any) -> str:
+    """How a key is written. It may be an object whose ``__repr__`` fails, or an int too long for Python."""
+    try:
+        return repr(key)
+    except Exception:
+        return f"<{type(key).__name__}>"
 
 
 def is_within(label: str, place: str) -> bool:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import collections
 import copyreg
+import enum
 import functools
+import sys
 import types
+import weakref
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import numpy as np
@@ -21,11 +24,11 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.assignment import code_of
 from freshjit.state.guards import SourceLine
-from freshjit.state.held import held
-from freshjit.state.hooks import class_entry, slot_values
-from freshjit.state.path import Path
+from freshjit.state.held import Kept, held, may_die
+from freshjit.state.hooks import can_hook, class_entry, slot_values
+from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import ecosystem
+from freshjit.state.views import ecosystem, stand_ins
 from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.modules import Namespace, real_library_value
 from freshjit.state.views.numbers import NumberView
@@ -33,7 +36,7 @@ from freshjit.state.views.numbers import NumberView
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
+__all__ = ["Builder", "Constant", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,19 @@ class Reference:
 
 
 class Constant:
-    """A value that cannot be changed, hence can be shared by all calls."""
+    """A value that cannot be changed, hence can be shared by all calls.
 
-    __slots__ = ("_held",)
-    __match_args__ = ("value",)
+    Parameters:
+        keep: hold it strongly. What the run itself has made nobody else may hold; what was there before
+            lives as long as the user's program has it.
+    """
 
-    def __init__(self, value: Any) -> None:
-        self._held = held(value)
+    __slots__ = ("_held", "keep")
+    __match_args__ = ("value", "keep")
+
+    def __init__(self, value: Any, keep: bool = False) -> None:
+        self.keep = keep or not may_die(value)
+        self._held = Kept(value) if keep else held(value)
 
     @property
     def value(self) -> Any:
@@ -79,19 +88,12 @@ class Slice:
     steps: tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Copy:
-    """A fresh copy of a concrete NumPy array."""
-
-    array: Any
-
-
 @dataclass(eq=False, slots=True)
 class Make:
     """A new object: created first, filled afterwards, so that cycles are possible.
 
     Attributes:
-        kind: what to create: list, dict, set, deque, tuple, object, reduced, cell, function.
+        kind: what to create: list, dict, set, deque, tuple, slice, array, object, reduced, cell, function.
         cls: its class as a Constant; for some kinds another recipe, or what the kind needs.
         parts: recipes, by position, key or name according to ``kind``.
     """
@@ -110,7 +112,7 @@ class Shared:
 
 _CONTAINERS = (list, dict, set, collections.deque)
 
-Recipe = Output | Reference | Constant | Host | Slice | Copy | Make | Shared
+Recipe = Output | Reference | Constant | Host | Slice | Make | Shared
 
 
 class Builder:
@@ -120,12 +122,35 @@ class Builder:
         self._capture = capture
         self._made: dict[int, tuple[Any, Any]] = {}
         self._output_index: dict[int, int] = {}
+        self._unfilled: collections.deque[tuple[Make, Any, str, SourceLine | None]] = collections.deque()
+        self._searched: list[type] = []
+        self._weak: list[tuple[Make, Any]] = []
         self.outputs: list[Any] = []
 
     def build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         """The recipe for ``value``; ``label`` and ``where`` say in errors what it was meant for."""
+        recipe = self._build(value, label, where)
+        # Not one inside the other: a linked list may be as long as it likes.
+        while self._unfilled:
+            self._fill(*self._unfilled.popleft())
+        return recipe
+
+    def finish(self) -> None:
+        """All has been built: now it is known what weak references lead to."""
+        for make, reference in self._weak:
+            target = reference()
+            entry, made = self._capture.original_of(target), self._made.get(id(target))
+            if entry is not None:
+                make.parts = [(None, Reference(entry.path))]
+            elif made is not None and isinstance(made[1], Make):
+                make.parts = [(None, Shared(made[1]))]
+            else:  # it dies with the run, or it was there before
+                make.kind, make.cls = "constant", Constant(reference)
+
+    def _build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
+        """The same, but for the contents of new objects in it."""
         capture = self._capture
-        if is_plain(value):
+        if is_plain(value) and type(value) is not slice:
             return Constant(value)
         if type(value) is NumberView:
             return Host(value)
@@ -142,7 +167,7 @@ class Builder:
             return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
-            return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])
+            return done[1] if isinstance(done[1], Constant) else Shared(done[1])
         recipe = self._new(value, label, where)
         if id(value) not in self._made:
             self._made[id(value)] = (value, recipe)
@@ -177,28 +202,56 @@ class Builder:
 
     def _new(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         kind = type(value)
-        if isinstance(value, (jax.Array, np.generic, type, types.ModuleType)):
+        if isinstance(value, type):
+            return self._class(value, label, where)
+        if isinstance(value, (jax.Array, np.generic, types.ModuleType)):
             return Constant(value)
+        if kind is slice:
+            parts = [(name, self._build(getattr(value, name), label, where)) for name in _OF_SLICE]
+            return Constant(value) if _all_kept(parts) else Make("slice", None, parts)
         if kind is types.BuiltinFunctionType and not self._is_method_of_container(value):
             return Constant(value)
-        if is_value_like(value) or isinstance(value, (int, float, complex, str, bytes)):
-            return Constant(value)
-        if isinstance(value, np.ndarray) and kind is np.ndarray:
-            return Copy(value.copy())
+        if isinstance(value, enum.Enum):
+            return Constant(value, self._capture.has_made(kind))
+        if is_value_like(value) and not stand_ins.found(self._capture, value):
+            return Constant(value, True)
+        if isinstance(value, np.ndarray) and kind is np.ndarray and not value.dtype.hasobject:
+            return Make("array", value.copy(), [])
+        if kind is weakref.ref and value.__callback__ is None:
+            self._weak.append((Make("weakref", None, []), value))
+            return self._weak[-1][0]
         # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.
         if kind in (tuple, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
-            parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
-            if all(isinstance(part, Constant) for _, part in parts):
-                return Constant(value)
-            return Make("tuple" if isinstance(value, tuple) else "frozenset", Constant(kind), parts)
+            items = tuple.__iter__(value) if isinstance(value, tuple) else value
+            parts = [(i, self._build(v, f"{label}[{i}]", where)) for i, v in enumerate(items)]
+            if _all_kept(parts) and not can_hook(kind):
+                return Constant(value, True)
+            return Make(
+                "tuple" if isinstance(value, tuple) else "frozenset", self._class(kind, label, where), parts
+            )
+        if isinstance(value, _IMMUTABLE) and not can_hook(kind):
+            return Constant(value, True)
+        if kind.__module__.startswith("freshjit.state"):
+            raise stand_ins.refusal(label, f"a {kind.__name__} of freshjit's own", where)
         maker = ecosystem.maker(value)
         if maker is not None:
             return Make("reduced", Constant(maker), [("call", [])])
-        make = Make("", Constant(kind), [])
+        make = Make("", self._class(kind, label, where), [])
         self._made[id(value)] = (value, make)
         self._capture.keep(value)
-        self._fill(make, value, label, where)
+        self._unfilled.append((make, value, label, where))
         return make
+
+    def _class(self, cls: type, label: str, where: SourceLine | None) -> Constant:
+        """A class; one that the run has made is the same for all calls: nothing of the run may be in it."""
+        made_here = self._capture.has_made(cls)
+        if made_here and cls not in self._searched:
+            self._searched.append(cls)
+            inside = stand_ins.found(self._capture, cls)
+            if inside is not None:
+                what = f"a class made during the call ({cls.__qualname__}: {inside})"
+                raise stand_ins.refusal(label, what, where)
+        return Constant(cls, made_here)
 
     def _is_method_of_container(self, function: types.BuiltinFunctionType) -> bool:
         """Whether it is ``items.append`` or the like, of a container that is another one at each call."""
@@ -207,42 +260,44 @@ class Builder:
 
     def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         kind = type(value)
-        if kind in (list, set, collections.deque):
+        if isinstance(value, _IMMUTABLE):
+            self._fill_immutable(make, value, label, where)
+        elif kind in (list, set, collections.deque):
             make.kind = "list" if kind is list else "set" if kind is set else "deque"
             if kind is collections.deque:
                 make.cls = value.maxlen
-            make.parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
+            make.parts = [(i, self._build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
         elif kind in (dict, collections.OrderedDict):
             make.kind = "dict"
             make.parts = self._pairs(value, label, where)
         elif kind is collections.defaultdict:
             make.kind = "defaultdict"
-            make.cls = self.build(value.default_factory, label, where)
+            make.cls = self._build(value.default_factory, label, where)
             make.parts = self._pairs(value, label, where)
         elif kind is types.FunctionType:
             self._fill_function(make, value, label, where)
         elif kind is types.CellType:
             make.kind = "cell"
             try:
-                make.parts = [(None, self.build(value.cell_contents, label, where))]
+                make.parts = [(None, self._build(value.cell_contents, label, where))]
             except ValueError:
                 make.parts = []
         elif kind is types.MethodType:
             make.kind = "method"
             make.parts = [
-                (0, self.build(value.__func__, label, where)),
-                (1, self.build(value.__self__, label, where)),
+                (0, self._build(value.__func__, label, where)),
+                (1, self._build(value.__self__, label, where)),
             ]
         elif kind is functools.partial:
             make.kind = "partial"
             make.parts = [
-                (0, self.build(value.func, label, where)),
-                (1, self.build(value.args, label, where)),
-                (2, self.build(value.keywords, label, where)),
+                (0, self._build(value.func, label, where)),
+                (1, self._build(value.args, label, where)),
+                (2, self._build(value.keywords, label, where)),
             ]
         elif kind is types.SimpleNamespace:
             make.kind = "namespace"
-            make.parts = [(n, self.build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
+            make.parts = [(n, self._build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
         elif (
             class_entry(kind, "__reduce_ex__") is object.__reduce_ex__
             and kind.__reduce__ is object.__reduce__
@@ -253,7 +308,7 @@ class Builder:
 
     def _pairs(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[Any, Any]]:
         return [
-            (self.build(k, label, where), self.build(v, f"{label}[{k!r}]", where))
+            (self._build(k, label, where), self._build(v, f"{label}[{shown(k)}]", where))
             for k, v in dict.items(value)
         ]
 
@@ -263,7 +318,7 @@ class Builder:
         if isinstance(value, dict):
             contents = [("dict", self._pairs(value, label, where))]
         elif isinstance(value, list):
-            parts = [self.build(v, f"{label}[{i}]", where) for i, v in enumerate(list.__iter__(value))]
+            parts = [self._build(v, f"{label}[{i}]", where) for i, v in enumerate(list.__iter__(value))]
             contents = [("list", parts)]
         elif not _made_by_python(kind):
             raise UnsupportedStateError(
@@ -272,14 +327,27 @@ class Builder:
                 "Create it outside the jitted function, or keep its contents in plain attributes."
             )
         make.kind = "object"
-        attributes: list[tuple[str, Any]] = []
+        make.parts = self._attributes(value, label, where) + contents
+
+    def _fill_immutable(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
+        """An instance of the user's own kind of string, tuple…: the class can have attributes."""
+        if isinstance(value, tuple):
+            plain: Any = tuple(tuple.__iter__(cast("tuple[Any, ...]", value)))
+        else:
+            base: Any = next(b for b in _IMMUTABLE if isinstance(value, b))
+            plain = base(*base.__getnewargs__(value))
+        make.kind = "object"
+        make.parts = [("base", self._build(plain, label, where))]
+        make.parts += self._attributes(value, label, where)
+
+    def _attributes(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[str, Any]]:
         with self._capture.paused():
-            namespace = getattr(value, "__dict__", {})
-            attributes += namespace.items()
-            slots = slot_values(value)
-        make.parts = [("attr", (n, self.build(v, f"{label}.{n}", where))) for n, v in attributes]
-        make.parts += [("slot", (n, self.build(v, f"{label}.{n}", where))) for n, v in slots.items()]
-        make.parts += contents
+            attributes = list(getattr(value, "__dict__", {}).items())
+            slots = list(slot_values(value).items())
+        parts: list[tuple[str, Any]] = []
+        for kind, found in (("attr", attributes), ("slot", slots)):
+            parts += [(kind, (n, self._build(v, f"{label}.{n}", where))) for n, v in found]
+        return parts
 
     def _fill_reduced(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         try:
@@ -291,24 +359,26 @@ class Builder:
                 f"cannot make again at each call ({error}).\nCreate it outside the jitted function."
             ) from error
         if isinstance(reduced, str):
-            make.kind, make.cls = "constant", Constant(value)
+            home = sys.modules.get(getattr(value, "__module__", ""))
+            there_before = getattr(home, reduced, None) is value
+            make.kind, make.cls = "constant", Constant(value, not there_before)
             return
         function, args, *rest = reduced
         make.kind = "reduced"
         if function is copyreg.__newobj__:  # pyright: ignore[reportAttributeAccessIssue]
-            make.cls = self.build(args[0], label, where)
+            make.cls = self._build(args[0], label, where)
             args = args[1:]
-            make.parts = [("new", [self.build(a, label, where) for a in args])]
+            make.parts = [("new", [self._build(a, label, where) for a in args])]
         else:
-            make.cls = self.build(function, label, where)
-            make.parts = [("call", [self.build(a, label, where) for a in args])]
+            make.cls = self._build(function, label, where)
+            make.parts = [("call", [self._build(a, label, where) for a in args])]
         state, items, pairs = (*rest, None, None, None)[:3]
         if state is not None:
-            make.parts.append(("state", self.build(state, label, where)))
+            make.parts.append(("state", self._build(state, label, where)))
         if items is not None:
-            make.parts.append(("extend", [self.build(i, label, where) for i in items]))
+            make.parts.append(("extend", [self._build(i, label, where) for i in items]))
         if pairs is not None:
-            made = [(self.build(k, label, where), self.build(v, label, where)) for k, v in pairs]
+            made = [(self._build(k, label, where), self._build(v, label, where)) for k, v in pairs]
             make.parts.append(("update", made))
 
     def _fill_function(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
@@ -318,12 +388,20 @@ class Builder:
         make.cls = (code_of(value), real_globals, value.__name__)
         cells = value.__closure__ or ()
         make.parts = [
-            ("closure", [self.build(c, label, where) for c in cells]),
-            ("defaults", self.build(value.__defaults__, label, where)),
-            ("kwdefaults", self.build(value.__kwdefaults__, label, where)),
+            ("closure", [self._build(c, label, where) for c in cells]),
+            ("defaults", self._build(value.__defaults__, label, where)),
+            ("kwdefaults", self._build(value.__kwdefaults__, label, where)),
             ("dict", self._pairs(value.__dict__, label, where)),
             ("qualname", Constant(value.__qualname__)),
         ]
+
+
+_OF_SLICE = ("start", "stop", "step")
+_IMMUTABLE = (int, float, complex, str, bytes, tuple)
+
+
+def _all_kept(parts: list[tuple[Any, Any]]) -> bool:
+    return all(isinstance(part, Constant) and part.keep for _, part in parts)
 
 
 def _made_by_python(cls: type) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.state.hooks import GAP
-from freshjit.state.path import Path
+from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain
 from freshjit.state.views import objects
 
@@ -98,10 +98,10 @@ class MappingCopy:
             return
         for key in self.initial:
             if key not in now:
-                yield Write(self.path, self.delete_action, _real_key(capture, key), None)
+                yield Write(self.path, self.delete_action, key, None)
         for key, value in now.items():
             if self.initial.get(key, GAP) is not value:
-                yield Write(self.path, self.set_action, _real_key(capture, key), value)
+                yield Write(self.path, self.set_action, key, value)
 
     def start(self) -> Any:
         return self.initial
@@ -173,11 +173,6 @@ class SetCopy:
         return self.path
 
 
-def _real_key(capture: Capture, key: Any) -> Any:
-    entry = None if is_plain(key) else capture.original_of(key)
-    return key if entry is None else entry.original
-
-
 def _pairs(mapping: dict[Any, Any]) -> Any:
     """The items in the mapping's own order (an OrderedDict keeps one that dict's methods do not see)."""
     ordered = isinstance(mapping, collections.OrderedDict)
@@ -235,7 +230,7 @@ def element(path: Path, container: Any, key: Any) -> Path:
 def label_of_key(container: Any, label: str, key: Any) -> str:
     """How an element is written: ``x[0]``, ``x['w']``, of a named tuple ``x.mu``."""
     fields = getattr(type(container), "_fields", None) if isinstance(container, tuple) else None
-    return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{key!r}]"
+    return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{shown(key)}]"
 
 
 def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.state.hooks import GAP, can_hook, slot_values, slots_of
-from freshjit.state.path import Path
+from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import STAND_INS
 from freshjit.state.views.containers import MappingCopy, SequenceCopy
@@ -300,7 +300,7 @@ def _inside(capture: Capture, value: Any, label: str) -> list[tuple[Any, str]]:
         except ValueError:
             return []
     if isinstance(value, dict):
-        return [(v, f"{label}[{k!r}]") for k, v in dict.items(value)]
+        return [(v, f"{label}[{shown(k)}]") for k, v in dict.items(value)]
     if isinstance(value, (list, tuple, collections.deque)):
         return [(v, f"{label}[{i}]") for i, v in enumerate(value)]
     return [

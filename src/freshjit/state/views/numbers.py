@@ -199,9 +199,17 @@ def _is_python_number(value: Any) -> bool:
 def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     """``function(*operands)`` as Python computes it, remembered; errors are Python's own."""
     values = [o.value if type(o) is NumberView else o for o in operands]
-    value = function(*values)
     first = next(o for o in operands if type(o) is NumberView)
+    try:
+        value = function(*values)
+    except Exception as error:
+        # The program is valid as long as it is this error, which traced code may catch.
+        outcome = NumberView(capture, None, _failure_of(function), operands, first.path)
+        capture.guard_outcome(outcome, _failure(error))
+        raise
     result = NumberView(capture, value, function, operands, first.path)
+    if not _cannot_fail(function, values):
+        capture.must_not_fail(result)
     if type(value) is tuple and all(type(part) in NUMBERS for part in value):
         parts = enumerate(value)
         return tuple(NumberView(capture, v, operator.getitem, (result, i), first.path) for i, v in parts)
@@ -211,6 +219,33 @@ def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[
     if function in _TYPE_VARIES:
         capture.guard_outcome(NumberView(capture, value, _type_of, (result,), first.path), type(value))
     return result
+
+
+def _failure(error: Exception) -> tuple[type, str]:
+    return type(error), str(error)
+
+
+@functools.cache
+def _failure_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What goes wrong in ``function``, as a function of the same operands; None if nothing does."""
+
+    def failure(*values: Any) -> tuple[type, str] | None:
+        try:
+            function(*values)
+        except Exception as error:
+            return _failure(error)
+        return None
+
+    return failure
+
+
+# What gives a result for all ints, and for all floats.
+_TOTAL = frozenset((operator.add, operator.sub, operator.mul, operator.neg, operator.pos, operator.abs))
+
+
+def _cannot_fail(function: Callable[..., Any], values: list[Any]) -> bool:
+    kinds = {*map(type, values)}
+    return function in _TOTAL and (kinds <= {int, bool} or kinds == {float})
 
 
 def _outcome(capture: Capture, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:

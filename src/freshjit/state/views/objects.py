@@ -496,7 +496,7 @@ def class_path(capture: Capture, cls: type, instance: Any) -> Path:
     if state is not None and type(instance) is cls:
         path = state.path.to("type")
     else:
-        path = Path.constant(cls, cls.__name__)
+        path = Path.constant(cls, cls.__name__, keep=capture.has_made(cls))
         capture.guard(path, "is", cls)
     capture.remember(cls, cls, path)
     return path
