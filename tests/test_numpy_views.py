@@ -480,3 +480,37 @@ def test_arrays_that_share_memory_may_both_be_read():
     assert run(0.0) == 9.0
     part[0] = 5
     assert run(0.0) == 17.0
+
+
+def test_a_write_is_refused_once_an_array_shares_the_memory_of_one_that_is_read():
+    class Pair:
+        a, b = np.ones(2, np.float32), np.ones(2, np.float32)
+
+    pair = Pair()
+
+    @jit
+    def run(x):
+        pair.a[0] = x
+        return jnp.sum(jnp.asarray(pair.b))
+
+    assert run(5.0) == 2.0
+    assert run(5.0) == 2.0
+    assert run._cache_size() == 1
+    pair.b = pair.a[:]
+    with pytest.raises(CapturedNumpyWriteError, match="shares memory"):
+        run(6.0)
+    assert pair.a.tolist() == [5, 1]
+
+
+def test_a_write_is_refused_if_an_argument_shares_the_memory():
+    table = np.ones(2, np.float32)
+
+    @jit
+    def run(a, x):
+        table[0] = x
+        return jnp.sum(a)
+
+    assert run(np.ones(2, np.float32), 5.0) == 2.0
+    with pytest.raises(CapturedNumpyWriteError, match="table is written and shares memory with a,"):
+        run(table, 6.0)
+    assert table.tolist() == [5, 1]

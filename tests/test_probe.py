@@ -411,3 +411,17 @@ def test_numbers_that_never_change_cost_a_call_what_flags_cost():
     numbers = jit(lambda x: x * settings.a + settings.b * settings.c - settings.d)
     flags = jit(lambda x: -x if (settings.off or settings.low or not settings.on or not settings.high) else x)
     assert 0 < instructions_of_a_call(numbers, x) <= instructions_of_a_call(flags, x)
+
+
+def test_reading_several_arrays_and_tuples_compares_no_identities():
+    class Layers:
+        a, b = (jnp.ones(1), jnp.ones(2)), (jnp.ones(3), jnp.ones(4))
+        table, other = np.ones(2), np.ones(2)
+
+    layers = Layers()
+    f = jit(lambda x: x + sum(jnp.sum(w) for w in (*layers.a, *layers.b)) + layers.table + layers.other)
+    f(1.0)
+    source = f._store.programs[0].probe.source
+    assert " is v" not in source
+    assert "map(id" not in source
+    assert "overlap" not in source

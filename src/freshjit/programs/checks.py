@@ -26,6 +26,7 @@ __all__ = [
     "is_empty",
     "nth",
     "other_aval",
+    "overlap",
     "same_numpy",
 ]
 
@@ -50,6 +51,13 @@ def same_numpy(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     if a.flags.c_contiguous and b.flags.c_contiguous and a.ndim:
         return bool(np.array_equal(a.reshape(-1).view(np.uint8), b.reshape(-1).view(np.uint8)))
     return a.tobytes() == b.tobytes()
+
+
+def overlap(a: Any, b: Any) -> bool:
+    """Whether two NumPy arrays share memory; what is no NumPy array shares none."""
+    if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
+        return False
+    return np.may_share_memory(a, b) and np.shares_memory(a, b)  # the first is the quicker one
 
 
 class ContentCheck:

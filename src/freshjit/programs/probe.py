@@ -71,6 +71,7 @@ _HELPERS: dict[str, Any] = {
     "is_array": checks.is_array,
     "is_empty": checks.is_empty,
     "nth": checks.nth,
+    "overlap": checks.overlap,
     "has_entry": checks.has_entry,
     "default_setattr": checks.default_setattr,
     "subvalue": checks.subvalue,
@@ -140,8 +141,11 @@ def generate(
         if not check_avals:
             others = _other_types(writer, arrays)
             writer.line(f"if ({others}) and not all(map(is_array, arrays)): return {shape_miss}", 2)
-    for things in _may_coincide(record):
+    for things in record.distinct.groups:
         writer.line(f"if {_coincide(writer, things)}: return {shape_miss}", 2)
+    for one, other in record.distinct.memory:
+        overlap = f"overlap({writer.read(one)}, {writer.read(other)})"
+        writer.line(f"if {overlap}: return {shape_miss}", 2)
     if len(arrays) == len(record.slots):
         slots = "arrays" if arrays else "()"
     else:
@@ -208,18 +212,6 @@ def _other_types(writer: Writer, arrays: Sequence[Path]) -> str:
     if len(arrays) <= _FEW:
         return " or ".join(f"type({writer.read(path)}) is not {kind}" for path in arrays)
     return f"(*map(type, arrays),) != {writer.bind((_compat.ArrayImpl,) * len(arrays), 'array_types')}"
-
-
-def _may_coincide(record: Record) -> list[list[Path]]:
-    """What must be different objects and is not so by its type, in groups of one type."""
-    types = {id(guard.path): guard.value for guard in record.guards if guard.kind == "type"}
-    types.update({id(slot.path): slot.kind for slot in record.slots})
-    groups: dict[Any, list[Path]] = {}
-    for path in record.distinct:
-        groups.setdefault(types.get(id(path)), []).append(path)
-    if None in groups:  # of unknown type: it could be any of the others
-        return [record.distinct] if len(record.distinct) > 1 else []
-    return [group for group in groups.values() if len(group) > 1]
 
 
 def _coincide(writer: Writer, things: Sequence[Path]) -> str:

@@ -22,7 +22,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import StateMismatchError, UnstableStateError, UnsupportedStateError
-from freshjit.state import recipes
+from freshjit.state import distinct, recipes
 from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
@@ -150,7 +150,7 @@ class Record:
     writes: list[Write]
     output: recipes.Recipe
     n_outputs: int
-    distinct: list[Path]
+    distinct: distinct.Distinct
     result_tree: Any  # of a capture with ``flatten_result``, like the next
     result_outputs: Sequence[int | None]  # per leaf of the result: which output it is, if any
     frozen: Sequence[Frozen] = ()
@@ -194,6 +194,7 @@ class Capture:
         whole: read lists that the function only appends to whole, like any others.
         given: values to be read in place of the real arrays and numbers, by the trails of their paths.
         flatten_result: note the result as a pytree, which not every result can be.
+        joined: show arrays among the arguments that are one array as one tracer.
     """
 
     def __init__(
@@ -208,6 +209,7 @@ class Capture:
         whole: bool = False,
         given: Mapping[Any, Any] | None = None,
         flatten_result: bool = False,
+        joined: bool = False,
     ) -> None:
         self.flatten_result = flatten_result
         self.plain_numbers = plain_numbers
@@ -217,7 +219,10 @@ class Capture:
         self.outer: Capture | None = None
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
-        self._arguments_changed = False
+        self.argument_leaves: dict[int, tuple[Path, Any]] = {}  # by id: their arrays and tuples
+        self._argument_numbers: list[tuple[Path, type]] = []
+        self._joined = joined
+        self._leaves_coincide = False
         self.frozen: list[Frozen] = []
         self.unseen = unseen.Unseen()
         self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
@@ -279,6 +284,28 @@ class Capture:
     def alias_view(self, original: Any, view: Any, path: Path) -> None:
         """Note that ``original`` is seen as the view of something else (a wrapper entered)."""
         self.entries[id(original)] = Entry(original, view, path)
+
+    def argument_leaf(self, seen: Any, original: Any, path: Path) -> Any:
+        """What traced code is to hold for an array, number or tuple among the traced arguments."""
+        if type(original) in (bool, *numbers.NUMBERS):
+            self._argument_numbers.append((path, type(original)))
+            return seen
+        known = self.argument_leaves.get(id(original))
+        if known is None:
+            self.argument_leaves[id(original)] = path, original
+            if self._joined:
+                self.alias_view(original, seen, path)
+            return seen
+        self._leaves_coincide = True
+        if not self._joined:
+            return seen
+        self.guard(path, "alias", known[0])
+        return self.entries[id(original)].view
+
+    def _must_join(self) -> bool:
+        """Whether code that can tell was shown two tracers for what is one array outside."""
+        captured = not self.argument_leaves.keys().isdisjoint(self.entries)
+        return self.sees_identity and not self._joined and (self._leaves_coincide or captured)
 
     def enter(self, function: Any, made: Callable[[], Capture | None] | None = None) -> Any:
         """A function called inside this capture through a wrapper, seen as any other function.
@@ -578,7 +605,7 @@ class Capture:
             writes=finished["writes"],
             output=finished["output"],
             n_outputs=len(outputs),
-            distinct=[],
+            distinct=distinct.Distinct(),
             result_tree=finished.get("tree"),
             result_outputs=finished.get("leaves", ()),
         )
@@ -642,12 +669,28 @@ class Capture:
         inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
         jaxpr = jax.make_jaxpr(traced)(*inputs)
         self._check_undisturbed()
+        if finished["must join"]:
+            return self._again_joined().run(args, kwargs, arguments)
         self._report_random()
         self._guard_answers()
         for check in self._at_end:
             check(self)
         self.unseen.finish(self)
         return self._record(jaxpr, finished)
+
+    def _again_joined(self) -> Capture:
+        return Capture(
+            self.function,
+            self.root,
+            self.plain_numpy,
+            self.changing,
+            self.rigid,
+            self.overrides,
+            self.plain_numbers,
+            self.whole,
+            flatten_result=self.flatten_result,
+            joined=True,
+        )
 
     def _arguments(
         self,
@@ -691,8 +734,6 @@ class Capture:
             )
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
-        arguments = set(map(id, self.argument_containers))
-        self._arguments_changed = any(id(w.path) in arguments for w in writes)
         for write in writes:
             if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
                 write.value = builder.build(write.value, write.label, write.where)
@@ -701,7 +742,12 @@ class Capture:
         finished["output"] = builder.build(result, "the result", None)
         builder.finish()
         finished["writes"] = writes
-        finished["distinct"] = self._distinct_paths()
+        if self.sees_identity:
+            # A number that is passed twice is not looked at by its identity; an array in its place would be.
+            for path, kind in self._argument_numbers:
+                self.guard(path, "type", kind)
+        finished["must join"] = self._must_join()
+        finished["distinct"] = distinct.find(self, writes)
         if self.flatten_result:
             leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
             finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
@@ -742,18 +788,6 @@ class Capture:
             computed=self._computed,
             late_rules=self.late_rules,
         )
-
-    def _distinct_paths(self) -> list[Path]:
-        """Paths of things that must stay different objects: the mutable ones, and the arrays."""
-        paths = [s.path for s in self.slots if s.number is None] if self.sees_identity else []
-        paths += [o.path for o in self.objects.values() if o.view is o.original]
-        paths += [copy.path for copy in self.growing.values()]
-        containers = [e.path for e in self.entries.values() if type(e.original) in (list, dict, set)]
-        arguments = set(map(id, self.argument_containers))
-        if all(id(p) in arguments for p in containers) and not self._arguments_changed:
-            return list(dict.fromkeys(paths))  # only arguments, none changed: nobody can tell them apart
-        paths += containers
-        return list(dict.fromkeys(paths))
 
     def _on_concrete(self, array: Any) -> None:
         slot = self._slot_of.get(id(array))

@@ -217,7 +217,7 @@ class Builder:
             return Constant(value, True)
         if isinstance(value, np.ndarray) and kind is np.ndarray and not value.dtype.hasobject:
             return Make("array", value.copy(), [])
-        if kind is weakref.ref and value.__callback__ is None:
+        if kind is weakref.ref and getattr(value, "__callback__", None) is None:
             self._weak.append((Make("weakref", None, []), value))
             return self._weak[-1][0]
         # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.

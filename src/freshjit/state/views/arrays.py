@@ -208,12 +208,12 @@ class Source:
 
 def _refuse_overlap(capture: Capture, written: PlainCopy | Source) -> None:
     """Each captured array is a copy of its own: a write into one would not show in one of the same memory."""
-    for other in capture.mutables:
-        if other is written or not (isinstance(other, (PlainCopy, Source)) and other.used):
-            continue
-        if np.shares_memory(written.original, other.original):
+    others = [m for m in capture.mutables if isinstance(m, (PlainCopy, Source)) and m.used]
+    places = [(other.path, other.original) for other in others if other is not written]
+    for path, original in (*places, *capture.argument_leaves.values()):
+        if isinstance(original, np.ndarray) and np.shares_memory(written.original, original):
             raise CapturedNumpyWriteError(
-                f"the NumPy array {written.path} is written and shares memory with {other.path}, which is "
+                f"the NumPy array {written.path} is written and shares memory with {path}, which is "
                 "read in the same call: the write would not be seen there.\n"
                 "Use one of the two inside, and slice it there."
             )
@@ -453,6 +453,9 @@ class NumpyView:
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.numbers().__reduce_ex__(protocol)
 
+
+# The actions of writes into an array that is there.
+WRITES = ("fill", "fillitem")
 
 STAND_INS = (NumpyView, NumberView)
 

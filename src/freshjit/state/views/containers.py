@@ -426,9 +426,13 @@ def _copy_attributes_of_tuple(value: Any, view: Any) -> None:
         view.__dict__.update(value.__dict__)
 
 
+# The containers that JAX takes apart and rebuilds.
+REBUILT = (list, dict, collections.deque, collections.OrderedDict, collections.defaultdict)
+
+
 def watch_argument(capture: Capture, value: Any, path: Path) -> None:
     """Watch a container among the traced arguments (JAX has rebuilt it: it is the view already)."""
-    if type(value) is list:
-        capture.mutable(SequenceCopy(value, path))
-    else:
+    if isinstance(value, dict):
         capture.mutable(MappingCopy(value, path, ("setitem", "delitem")))
+    else:
+        capture.mutable(SequenceCopy(value, path))

@@ -83,6 +83,12 @@ class ObjectState:
         """The path of an attribute that sits in the instance dictionary."""
         return self.path.attr(name) if self.plain_access else self.path.to("dictitem", name)
 
+    def written(self) -> set[str]:
+        """The names in the instance dictionary that traced code has given another value, or deleted."""
+        adopt_all(self)
+        changed = {n for n, v in self.attrs.items() if self.initial.get(n, _MISSING) is not v}
+        return changed | self.deleted
+
     # -- Mutable --------------------------------------------------------------------------------
 
     def writes(self, capture: Capture) -> Iterator[Write]:
@@ -303,29 +309,36 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
     from freshjit.state.views import containers
 
     kind = type(rebuilt)
-    if kind in (list, dict):
-        known = capture.entries.get(id(original))
-        if known is not None:
-            capture.guard(path, "alias", known.path)
-            return known.view
-        capture.remember(original, rebuilt, path)
-        capture.argument_containers.append(path)
-        pairs = enumerate(rebuilt) if kind is list else list(rebuilt.items())
-        for key, item in pairs:
-            rebuilt[key] = adopt_argument(capture, item, original[key], path.item(key))
-        containers.watch_argument(capture, rebuilt, path)
-    elif isinstance(rebuilt, tuple) and type(original) is kind:
-        pairs = zip(tuple.__iter__(rebuilt), tuple.__iter__(original), strict=True)
-        items = [adopt_argument(capture, item, was, path.item(i)) for i, (item, was) in enumerate(pairs)]
-        if any(a is not b for a, b in zip(items, tuple.__iter__(rebuilt), strict=True)):
-            return tuple.__new__(kind, items)
-    elif rebuilt is not original and hooks.can_hook(kind) and type(original) is kind:
-        known = capture.entries.get(id(original))
-        if known is not None:
-            capture.guard(path, "alias", known.path)
-            return known.view
+    if isinstance(rebuilt, _compat.Tracer):
+        return capture.argument_leaf(rebuilt, original, path)
+    if rebuilt is original or type(original) is not kind:
+        return rebuilt
+    if isinstance(rebuilt, tuple):
+        return _adopt_tuple(capture, rebuilt, original, path)
+    if kind not in containers.REBUILT and not hooks.can_hook(kind):
+        return rebuilt
+    known = capture.entries.get(id(original))
+    if known is not None:
+        capture.guard(path, "alias", known.path)
+        return known.view
+    capture.argument_containers.append(path)
+    if kind not in containers.REBUILT:
         _adopt_node(capture, rebuilt, original, path)
+        return rebuilt
+    capture.remember(original, rebuilt, path)
+    pairs = list(rebuilt.items()) if isinstance(rebuilt, dict) else enumerate(rebuilt)
+    for key, item in pairs:
+        rebuilt[key] = adopt_argument(capture, item, original[key], path.item(key))
+    containers.watch_argument(capture, rebuilt, path)
     return rebuilt
+
+
+def _adopt_tuple(capture: Capture, rebuilt: Any, original: Any, path: Path) -> Any:
+    pairs = zip(tuple.__iter__(rebuilt), tuple.__iter__(original), strict=True)
+    items = [adopt_argument(capture, item, was, path.item(i)) for i, (item, was) in enumerate(pairs)]
+    if any(a is not b for a, b in zip(items, tuple.__iter__(rebuilt), strict=True)):
+        rebuilt = tuple.__new__(type(rebuilt), items)
+    return capture.argument_leaf(rebuilt, original, path)
 
 
 def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> None:
@@ -345,7 +358,12 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
     capture.objects[id(rebuilt)] = state
     capture.mutable(state)
     for name, value in parts:
-        adopt_argument(capture, value, getattr(original, name, None), state.attribute(name))
+        seen = adopt_argument(capture, value, getattr(original, name, None), state.attribute(name))
+        if seen is not value:  # what is one thing outside
+            known, first = (
+                (state.attrs, state.initial) if name in state.attrs else (state.slots, state.slots_initial)
+            )
+            known[name] = first[name] = seen
 
 
 def _holds_tracer(value: Any) -> bool:
