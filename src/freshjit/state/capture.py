@@ -30,7 +30,17 @@ from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
-from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
+from freshjit.state.views import (
+    appending,
+    arrays,
+    modules,
+    numbers,
+    objects,
+    outside,
+    pybuiltins,
+    unseen,
+    view_of,
+)
 
 __all__ = ["Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
@@ -223,7 +233,7 @@ class Capture:
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
-        self.builtins: dict[str, Any] = modules.builtins_for(self)
+        self.builtins: dict[str, Any] = pybuiltins.builtins_for(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
