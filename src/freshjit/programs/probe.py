@@ -28,7 +28,7 @@ from freshjit.state.arguments import Argument
 from freshjit.state.capture import Record, Slot, Write
 from freshjit.state.guards import Guard
 from freshjit.state.held import may_die
-from freshjit.state.path import Path
+from freshjit.state.path import Path, is_name
 from freshjit.state.values import same_value
 from freshjit.state.views.numbers import NumberView
 
@@ -665,6 +665,8 @@ def _key(writer: _Writer, write: Write) -> str:
 def _statement(writer: _Writer, write: Write, target: str, value: str) -> str:
     match write.action:
         case "setattr":
+            if not is_name(write.key):
+                return f"setattr({target}, {write.key!r}, {value})"
             return f"{target}.{write.key} = {value}"
         case "setdict":
             return f"{target}[{write.key!r}] = {value}"

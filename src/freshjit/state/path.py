@@ -7,6 +7,7 @@ interned: the same steps give the same object.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from freshjit.state.held import held
 
-__all__ = ["Path", "Step", "is_within"]
+__all__ = ["Path", "Step", "is_name", "is_within"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -104,7 +105,7 @@ class Path:
         base = self.label
         match step:
             case "attr" | "dictitem" | "classattr":
-                return f"{base}.{key}" if key.isidentifier() else f"getattr({base}, {key!r})"
+                return f"{base}.{key}" if is_name(key) else f"getattr({base}, {key!r})"
             case "type":
                 return f"type({base})"
             case "item":
@@ -137,7 +138,7 @@ class Path:
             case "root":
                 return key
             case "attr":
-                if key.isidentifier() and not iskeyword(key):
+                if is_name(key):
                     return f"{parent}.{key}"
                 return f"getattr({parent}, {key!r})"
             case "dict":
@@ -170,6 +171,11 @@ class Path:
                 return f"{parent}({', '.join([*map(constant, key[0]), *named])})"
             case "constant":
                 return constant(key())
+
+
+def is_name(key: str) -> bool:
+    """Whether ``thing.key`` in source code means this attribute: Python brings names into a normal form."""
+    return key.isidentifier() and not iskeyword(key) and unicodedata.normalize("NFKC", key) == key
 
 
 def is_within(label: str, place: str) -> bool:
