@@ -23,7 +23,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import appending, classdict, modules, transforms
+from freshjit.state.views import appending, classdict, containers, modules, transforms
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
@@ -300,14 +300,28 @@ def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
     return capture.remember(ufunc, modules.library_value(ufunc), path)
 
 
-def view_partial(capture: Capture, value: functools.partial[Any], path: Path) -> Any:
+def view_partial(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(
         capture.view(value.func, path.to("attr", "func", str(path))),
         *capture.view(value.args, path.attr("args")),
-        **capture.view(value.keywords, path.attr("keywords")),
     )
+    keywords = capture.view(value.keywords, path.attr("keywords"))
+    if isinstance(value, functools.partialmethod):
+        view.keywords = keywords
+    else:  # given in a call they would be copied, and what is changed is the dictionary itself
+        view.__setstate__((view.func, view.args, keywords, None))
+        _view_attributes(capture, value, view, path)
     return capture.remember(value, view, path)
+
+
+def _view_attributes(capture: Capture, value: Any, view: Any, path: Path) -> None:
+    """What a partial carries in its dictionary."""
+    if value.__dict__:
+        capture.guard(path.to("dict"), "keys", tuple(value.__dict__))
+    for name, content in value.__dict__.items():
+        view.__dict__[name] = capture.view(content, path.attr(name))
+    capture.mutable(containers.MappingCopy(view.__dict__, path, ("setattr", "delattr")))
 
 
 def view_static(capture: Capture, value: Any, path: Path) -> Any:
@@ -408,10 +422,22 @@ class _ContextVariableView:
         self.name = variable.name
 
     def get(self, *default: Any) -> Any:
-        value = self._variable.get(*default)
-        if any(value is d for d in default) and not is_plain(value):
-            return value
-        return self._capture.view(value, self._path.attr("get").to("call", default))
+        getter = self._path.attr("get")
+        try:
+            value = self._variable.get(*default)
+        except LookupError:
+            self._guard_unset(getter)
+            raise
+        if not default:
+            return self._capture.view(value, getter.to("call", ()))
+        if self._variable.get(GAP) is GAP:
+            self._guard_unset(getter)
+            return default[0]
+        return self._capture.view(value, getter.to("call", (GAP,), f"{getter}()"))
+
+    def _guard_unset(self, getter: Path) -> None:
+        # It has no value in this context: then the default of the call counts, whatever it is.
+        self._capture.guard(getter.to("call", (GAP,), f"{getter}()"), "is", GAP)
 
     def set(self, value: Any) -> Any:
         raise UnsupportedStateError(
