@@ -233,7 +233,7 @@ class Capture:
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
-        self.builtins: dict[str, Any] = pybuiltins.builtins_for(self)
+        self.builtins = pybuiltins.Builtins(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
@@ -748,6 +748,7 @@ class Capture:
         self.recorder = None
         for namespace in self.namespaces.values():
             namespace.close()
+        self.builtins.close()
         for view in self.number_views:
             view.detach()
         self.number_views.clear()

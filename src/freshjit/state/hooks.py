@@ -31,6 +31,7 @@ __all__ = [
     "bind",
     "can_hook",
     "class_entry",
+    "entry_of",
     "entry_outside",
     "hooked_classes",
     "is_data_descriptor",

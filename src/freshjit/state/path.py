@@ -30,7 +30,6 @@ Step = Literal[
     "cell",  # the n-th cell of a function
     "contents",  # the value inside a cell
     "globals",  # the global namespace of a function
-    "builtin",  # a name found among Python's builtins
     "call",  # p(*key): reading goes through a call (a weak reference, a memoised function)
     "callwith",  # the same with keyword arguments: the key is (args, named)
     "constant",  # an object that is known by itself, such as a class met without a path to it
@@ -162,8 +161,6 @@ class Path:
                 return f"{parent}.cell_contents"
             case "globals":
                 return f"{parent}.__globals__"
-            case "builtin":
-                return f"builtins[{key!r}]"
             case "call":
                 return f"{parent}({', '.join(map(constant, key))})"
             case "callwith":

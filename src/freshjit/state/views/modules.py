@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import FreshjitError
+from freshjit.errors import FreshjitError, UnsupportedStateError
+from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP
@@ -52,12 +53,16 @@ class Namespace(dict[str, Any]):
         capture.mutable(self)
 
     def preload(self, code: types.CodeType) -> None:
-        """Put names in place that CPython looks up without asking: in class bodies, and for ``del``."""
+        """Put names in place that CPython looks up without asking: in class bodies, ``eval``, and ``del``."""
         for name in _unasked_names(code):
-            if name in self.real and not dict.__contains__(self, name):
-                view = self[name]
-                self.preloaded[name] = view
-                dict.__setitem__(self, name, view)
+            if dict.__contains__(self, name) or name in self.deleted:
+                continue
+            if name not in self.real:
+                self.capture.guard(self.path, "missing", name)
+                continue
+            view = self[name]
+            self.preloaded[name] = view
+            dict.__setitem__(self, name, view)
 
     def __getitem__(self, name: str) -> Any:
         if self.closed:  # a rule of custom_jvp, say, which JAX runs when it differentiates later
@@ -112,6 +117,48 @@ class Namespace(dict[str, Any]):
     def assigned(self, name: str) -> bool:
         """Whether traced code has assigned or deleted the name."""
         return dict.__contains__(self, name) or name in self.deleted
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.assign(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self.remove(name)
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self.assign(name, default)
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if name not in self and default:
+            return default[0]
+        value = self[name]
+        self.remove(name)
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        names = list(self)
+        if not names:
+            raise KeyError("popitem(): dictionary is empty")
+        return names[-1], self.pop(names[-1])
+
+    def update(self, *others: Any, **named: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        for name, value in dict(*others, **named).items():
+            self.assign(name, value)
+
+    def __ior__(self, other: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.update(other)
+        return self
+
+    def __or__(self, other: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.copy() | other
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+    def clear(self) -> None:
+        for name in list(self):
+            self.remove(name)
 
     def remove(self, name: str) -> None:
         if name not in self:
@@ -178,18 +225,17 @@ class Namespace(dict[str, Any]):
         return self.path.to("item", key, f"{self.prefix}.{key}" if self.prefix else key)
 
 
+# The first two are found in the body of a class, of a module, and in what ``eval`` gets.
+_UNASKED = ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_GLOBAL")
+
+
 @functools.lru_cache(maxsize=4096)
 def _unasked_names(code: types.CodeType) -> tuple[str, ...]:
     import dis
 
-    names: list[str] = []
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "DELETE_GLOBAL":
-            names.append(str(instruction.argval))
+    names = [str(i.argval) for i in dis.get_instructions(code) if i.opname in _UNASKED]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            if not constant.co_flags & 0x2:  # not CO_NEWLOCALS: the body of a class
-                names.extend(constant.co_names)
             names.extend(_unasked_names(constant))
     return tuple(dict.fromkeys(names))
 
@@ -198,32 +244,49 @@ def _unasked_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 class ModuleView(types.ModuleType):
-    """A user's module: its attributes are its globals, read and written through the capture."""
+    """A user's module: its attributes are its globals, read and written through the capture.
 
-    def __init__(self, name: str, namespace: Namespace) -> None:
+    A module may have a class of its own, with properties and ``__getattr__``.
+    """
+
+    def __init__(self, module: types.ModuleType, namespace: Namespace) -> None:
         object.__setattr__(self, "_freshjit_namespace", namespace)
-        super().__init__(name)
+        object.__setattr__(self, "_freshjit_class", type(module))
+        super().__init__(module.__name__)
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "_freshjit_namespace"):
-            return object.__getattribute__(self, name)
+        if name == "__class__":
+            return object.__getattribute__(self, "_freshjit_class")
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
         if name == "__dict__":
             return namespace
+        raw = _module_entry(self, name)
+        if raw is not GAP and hooks.is_data_descriptor(raw):
+            return _bound_to_module(self, name, raw)
         try:
             return namespace[name]
         except KeyError:
             pass
+        if raw is not GAP:
+            return _bound_to_module(self, name, raw)
         fallback = namespace.get("__getattr__")
         if fallback is not None:
             return fallback(name)
+        raw = _module_entry(self, "__getattr__")
+        if raw is not GAP:
+            return _bound_to_module(self, "__getattr__", raw)(name)
         module = namespace.real.get("__name__")
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
-        if not name.startswith("__"):
-            namespace.assign(name, value)
+        raw = _module_entry(self, name)
+        if name == "__class__" or (raw is not GAP and hooks.is_data_descriptor(raw)):
+            raise UnsupportedStateError(
+                f"{namespace.prefix}.{name}, which belongs to the class of the module, was assigned inside a "
+                f"jitted function (at {user_line()}).\nAssign it outside."
+            )
+        namespace.assign(name, value)
 
     def __delattr__(self, name: str) -> None:
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
@@ -231,6 +294,31 @@ class ModuleView(types.ModuleType):
             namespace.remove(name)
         except KeyError:
             raise AttributeError(name, name=name, obj=self) from None
+
+
+def _module_entry(view: ModuleView, name: str) -> Any:
+    """What a module's own class has under a name, a gap if nothing (or the class is Python's)."""
+    from freshjit.state.views import objects
+
+    cls = object.__getattribute__(view, "_freshjit_class")
+    if cls is types.ModuleType:
+        return GAP
+    own = cls.__mro__[: cls.__mro__.index(types.ModuleType)]
+    raw = next((raw for base in own if (raw := hooks.entry_of(base, name)) is not GAP), GAP)
+    if raw is GAP:
+        namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
+        if not hasattr(types.ModuleType, name):
+            objects.note_classless(namespace.capture, cls, name)
+    return raw
+
+
+def _bound_to_module(view: ModuleView, name: str, raw: Any) -> Any:
+    from freshjit.state.views import objects
+
+    namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
+    cls = object.__getattribute__(view, "_freshjit_class")
+    owner = next(base for base in cls.__mro__ if hooks.entry_of(base, name) is raw)
+    return objects.read_class_entry(namespace.capture, owner, name, raw, view, cls)
 
 
 class LibraryModule(types.ModuleType):
@@ -301,7 +389,7 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
         capture.guard(path, "is", module)
         return capture.remember(module, library_value(module), path)
     capture.guard(path, "type", type(module))
-    view = ModuleView(module.__name__, namespace_of(capture, module, path))
+    view = ModuleView(module, namespace_of(capture, module, path))
     return capture.remember(module, view, path)
 
 

@@ -7,6 +7,7 @@ show what stands for real things (``type``), or find that something is not there
 from __future__ import annotations
 
 import builtins
+import dis
 import functools
 import sys
 import types
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.hooks import GAP
+from freshjit.state.path import Path
 from freshjit.state.views import arrays, objects
 from freshjit.state.views.modules import (
     Namespace,
@@ -30,36 +32,14 @@ from freshjit.state.views.numbers import add_up, pow_of_three
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["builtins_for"]
+__all__ = ["Builtins"]
 
 
-class _ObjectType:
-    """Stands for ``object`` in cloned functions: its attribute methods respect the capture."""
-
-    def __call__(self) -> object:
-        return object()
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return True
-
-    def __subclasscheck__(self, cls: Any) -> bool:
-        return True
-
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (object,)
+class _ObjectAccess:
+    """Stands for ``object`` where traced code reads a method for access to attributes from it."""
 
     def __getattribute__(self, name: str) -> Any:
-        access = _default_access.get(name)
-        return getattr(object, name) if access is None else access
-
-    def __eq__(self, other: object) -> bool:
-        return other is object or other is self
-
-    def __hash__(self) -> int:
-        return hash(object)
-
-    def __or__(self, other: Any) -> Any:
-        return object | other
+        return _default_access[name]
 
 
 class _TypeType:
@@ -129,11 +109,15 @@ _default_access: dict[str, Any] = {
 
 
 class _Super(super):  # pyright: ignore
-    """``super`` in cloned functions: ``super().__setattr__`` respects the capture."""
+    """``super`` in cloned functions: ``super().__setattr__`` respects the capture, and a miss is noted."""
 
     def __getattribute__(self, name: str) -> Any:
         if name not in _default_access:
-            return super.__getattribute__(self, name)
+            try:
+                return super.__getattribute__(self, name)
+            except AttributeError:
+                _Super._note_missing(self, name)
+                raise
         this = super.__getattribute__(self, "__thisclass__")
         instance = super.__getattribute__(self, "__self__")
         start = super.__getattribute__(self, "__self_class__")
@@ -146,6 +130,14 @@ class _Super(super):  # pyright: ignore
             if raw is not None:
                 break
         return functools.partial(_default_access[name], instance)
+
+    def _note_missing(self, name: str) -> None:
+        start = super.__getattribute__(self, "__self_class__")
+        if thread.capture is None or start is None:
+            return
+        mro = start.__mro__
+        for base in mro[mro.index(super.__getattribute__(self, "__thisclass__")) + 1 :]:
+            objects.note_classless(thread.capture, base, name)
 
 
 def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
@@ -252,7 +244,7 @@ replace_in_captures(sys.modules, _Modules())
 
 
 def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
-    """``eval`` and ``exec``: names in such code are looked up in a plain dict, so put them there first."""
+    """``eval`` and ``exec`` of code that sees watched globals."""
 
     def evaluate(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
@@ -261,9 +253,11 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(globals, Namespace):
             return run(source, globals, locals, **kwargs)
         mode = "eval" if run is builtins.eval else "exec"
-        code = source if isinstance(source, types.CodeType) else compile(source, "<string>", mode)
-        found = {name: globals[name] for name in code.co_names if name in globals}
-        return run(code, {"__builtins__": globals["__builtins__"], **found}, locals, **kwargs)
+        code: Any = source
+        if not isinstance(source, types.CodeType):
+            code = compile(source, "<string>", mode, dont_inherit=True)
+        globals.preload(code)
+        return run(code, globals, locals, **kwargs)
 
     return evaluate
 
@@ -273,7 +267,6 @@ _replaced_builtins: dict[str, Any] = {
     "getattr": _getattr,
     "hasattr": _hasattr,
     "setattr": _setattr,
-    "object": _ObjectType(),
     "pow": pow_of_three,
     "sum": add_up,
     "super": _Super,
@@ -281,28 +274,96 @@ _replaced_builtins: dict[str, Any] = {
     "vars": _vars,
     "dir": _dir,
 }
-for _name, _view in _replaced_builtins.items():
+_object_access = _ObjectAccess()
+for _name, _view in (*_replaced_builtins.items(), ("object", _object_access)):
     note_stand_in(_view, getattr(builtins, _name))
 
+_STANDARD = dict(vars(builtins))
+_builtins = Path.constant(builtins, "builtins")
 
-def builtins_for(capture: Capture) -> dict[str, Any]:
-    """Python's builtins as cloned functions see them."""
-    names = dict(vars(builtins))
-    names.update(_replaced_builtins)
-    names.update({name: library_value(names[name]) for name in ("open", "input")})
 
-    def import_(
-        name: str,
-        globals: Any = None,
-        locals: Any = None,
-        fromlist: Any = (),
-        level: int = 0,
-    ) -> Any:
+class Builtins(dict[str, Any]):
+    """Python's builtins as the cloned functions of one capture see them.
+
+    CPython asks ``__getitem__`` for every name that it does not find in the globals, since this is not
+    exactly a dict. What somebody has put there, or in place of Python's own, is state.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        super().__init__(vars(builtins))
+        self._capture, self._closed = capture, False
+        self.update(_replaced_builtins)
+        self.update({name: library_value(vars(builtins)[name]) for name in ("open", "input")})
+        self["__import__"] = functools.partial(_import, capture)
+        self["eval"] = _evaluator(builtins.eval)
+        self["exec"] = _evaluator(builtins.exec)
+
+    def __getitem__(self, name: str) -> Any:
+        found = vars(builtins).get(name, GAP)
+        if self._closed:
+            return vars(builtins)[name]
+        if found is GAP:
+            self._capture.guard(_builtins.to("dict"), "missing", name)
+            raise KeyError(name)
+        if found is not _STANDARD.get(name, GAP):
+            return self._capture.view(found, _builtins.attr(name))
+        if name in ("type", "object"):
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            use = _uses(frame.f_code, name).get(frame.f_lasti)
+            if name == "object":
+                return _object_access if use in _default_access else object
+            if use == "is":
+                return type
+        return dict.__getitem__(self, name)
+
+    def close(self) -> None:
+        """The capture is over: be the real builtins for whoever still calls."""
+        self._closed = True
+
+
+@functools.lru_cache(maxsize=4096)
+def _uses(code: types.CodeType, name: str) -> dict[int, str]:
+    """What becomes of ``type`` or ``object`` where code reads it: an attribute is taken, or it is compared.
+
+    A stand-in would be found out by ``is``, and ``match`` takes classes only.
+    """
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    found: dict[int, str] = {}
+    for at, instruction in enumerate(instructions):
+        if instruction.argval != name or not instruction.opname.startswith("LOAD_"):
+            continue
+        after = [i.opname for i in instructions[at + 1 : at + 3]]
+        if after[:1] == ["IS_OP"] or after[1:] in (["IS_OP"], ["MATCH_CLASS"]):
+            found[instruction.offset] = "is"
+        elif after and after[0] in ("LOAD_ATTR", "LOAD_METHOD"):
+            found[instruction.offset] = str(instructions[at + 1].argval)
+    return found
+
+
+def _import(
+    capture: Capture,
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+) -> Any:
+    """What an import statement calls."""
+    try:
         with capture.paused():
             module = builtins.__import__(name, globals, locals, fromlist, level)
-        return capture.view(module, imported(module))
+    except ImportError as error:
+        _note_not_imported(capture, error)
+        raise
+    return capture.view(module, imported(module))
 
-    names["__import__"] = import_
-    names["eval"] = _evaluator(builtins.eval)
-    names["exec"] = _evaluator(builtins.exec)
-    return names
+
+def _note_not_imported(capture: Capture, error: ImportError) -> None:
+    """That a module could not be imported is noted here, as far as ``sys.modules`` shows it."""
+    name = error.name
+    if name is None:
+        return
+    if name in sys.modules:  # None there means: do not import it
+        capture.guard(sys_modules.to("item", name, name), "is", sys.modules[name])
+    else:
+        capture.guard(sys_modules, "missing", name)
