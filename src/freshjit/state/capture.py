@@ -33,6 +33,7 @@ from freshjit.state.values import same_value
 from freshjit.state.views import (
     appending,
     arrays,
+    attributes,
     modules,
     numbers,
     objects,
@@ -232,6 +233,7 @@ class Capture:
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
+        self.functions = attributes.Functions()
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
         self.builtins = pybuiltins.Builtins(self)
         self._guarded: set[tuple[int, str, Any]] = set()
@@ -659,6 +661,7 @@ class Capture:
                 f"{name} is a generator or coroutine function: its body would run after tracing has ended.\n"
                 "Return the values in a list, or jit the function that the generator calls for each item."
             )
+        self.functions.finish(self)
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
         arguments = set(map(id, self.argument_containers))
@@ -755,6 +758,7 @@ class Capture:
         for thing in (self.entries, self.views, self.objects, self.mutables, self.namespaces, self.made):
             thing.clear()
         self.cells.clear()
+        self.functions.clear()
         self.growing.clear()
         self._there_before.clear()
         self._keep.clear()

@@ -17,7 +17,7 @@ from freshjit.state.libraries import is_installed
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["report_reads"]
+__all__ = ["is_class", "report_reads"]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -32,14 +32,16 @@ def _reads_of_dict(code: types.CodeType) -> tuple[tuple[str, int], ...]:
         if before and instruction.opname == "LOAD_ATTR" and instruction.argval == "__dict__":
             if before[-1].opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"):
                 found.append((str(before[-1].argval), line))
-            elif _is_class(before):
+            elif is_class(before):
                 found.append(("", line))
         before.append(instruction)
     return tuple(found)
 
 
-def _is_class(before: list[dis.Instruction]) -> bool:
+def is_class(before: list[dis.Instruction]) -> bool:
     """Whether these instructions end with ``type(x)``, ``x.__class__`` or ``cls``."""
+    if not before:
+        return False
     last = before[-1]
     if last.opname == "CALL":
         return any(i.opname == "LOAD_GLOBAL" and i.argval == "type" for i in before[-4:])

@@ -142,6 +142,7 @@ class _Super(super):  # pyright: ignore
 
 def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
     """``getattr`` in cloned functions. That a class or function lacks a name is noted here."""
+    _note_read(instance, name)
     try:
         return getattr(instance, name)
     except AttributeError:
@@ -182,6 +183,7 @@ def _vars(*args: Any) -> Any:
     (instance,) = args
     if thread.capture is not None and isinstance(instance, type) and hooks.can_hook(instance):
         return objects.whole_class(thread.capture, instance)
+    _note_read(instance, "__dict__")
     return vars(instance)
 
 
@@ -193,17 +195,22 @@ def _dir(*args: Any) -> list[str]:
     if thread.capture is not None:
         for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
             objects.note_names(thread.capture, base)
+    _note_read(instance, "__dict__")
     return dir(instance)
+
+
+def _note_read(instance: Any, name: str) -> None:
+    if thread.capture is not None and isinstance(instance, (types.FunctionType, types.MethodType)):
+        thread.capture.functions.read_by_name(thread.capture, instance, name)
 
 
 def _note_missing(instance: Any, name: str) -> None:
     capture = thread.capture
     if capture is None:
         return
-    if isinstance(instance, types.FunctionType):
-        entry = capture.original_of(instance)
-        if entry is not None and name not in entry.original.__dict__:
-            capture.guard(entry.path.to("dict"), "missing", name)
+    state = capture.functions.state_of(instance)
+    if state is not None:
+        state.note_missing(capture, name)
     elif isinstance(instance, type):
         objects.note_classless(capture, instance, name)
 
