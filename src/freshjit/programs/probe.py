@@ -418,6 +418,9 @@ def _condition(writer: _Writer, guard: Guard, value: str) -> str:
             return f"hasattr({value}, {wanted!r})"
         case "subvalue":
             return f"not subvalue({value}, {writer.bind(wanted, 'k')})"
+        case "subclass":
+            cls, answer = cast(tuple[Any, bool], wanted)
+            return f"issubclass({value}, {writer.constant(cls)}) is not {answer}"
         case "default":
             return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
         case "outcome":

@@ -34,6 +34,7 @@ from freshjit.state.views import (
     appending,
     arrays,
     attributes,
+    classdict,
     modules,
     numbers,
     objects,
@@ -234,6 +235,7 @@ class Capture:
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.functions = attributes.Functions()
+        self.class_attributes = classdict.ClassAttributes()
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
         self.builtins = pybuiltins.Builtins(self)
         self._guarded: set[tuple[int, str, Any]] = set()
@@ -314,6 +316,9 @@ class Capture:
         )
         if kind == "alias":
             mark = (id(path), kind, id(value))
+        elif kind == "subclass":
+            mark = (id(path), kind, id(value[0]))
+            self.keep(value)
         if mark in self._guarded:
             return
         self._guarded.add(mark)
@@ -662,6 +667,7 @@ class Capture:
                 "Return the values in a list, or jit the function that the generator calls for each item."
             )
         self.functions.finish(self)
+        self.class_attributes.finish(self)
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
         arguments = set(map(id, self.argument_containers))

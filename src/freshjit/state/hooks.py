@@ -17,7 +17,7 @@ import copyreg
 import enum
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from freshjit.state.active import thread
@@ -431,6 +431,9 @@ class Hooks:
 
     def __contains__(self, cls: type) -> bool:
         return cls in self._classes
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._classes)
 
     def add(self, cls: type) -> None:
         """Hook ``cls`` and its bases, as far as they can be hooked."""

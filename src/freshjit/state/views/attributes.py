@@ -2,7 +2,8 @@
 
 A clone has them too, so reads need no help, but most of them are guarded only where some code of the capture
 could tell: a function's name, say, where an attribute ``__name__`` is read somewhere. That a function *lacks*
-an attribute or a default can be told by code that handles exceptions, and by ``hasattr``.
+an attribute or a default can be told by code that handles exceptions, and by ``hasattr``. What installed
+packages look at (to name a scope, to log) does not count, but for ``getattr`` and ``hasattr``.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.hooks import GAP
+from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views.classdict import is_class
@@ -39,8 +41,8 @@ _PYTHONS = (
 _DICTIONARIES = ("__annotations__", "__kwdefaults__")
 # Functions of the standard library that read them.
 _READ_BY = {
-    "signature": ("__annotations__", "__defaults__", "__kwdefaults__"),
-    "getfullargspec": ("__annotations__", "__defaults__", "__kwdefaults__"),
+    "signature": ("__defaults__", "__kwdefaults__"),
+    "getfullargspec": ("__defaults__", "__kwdefaults__"),
     "get_type_hints": ("__annotations__",),
     "getdoc": ("__doc__",),
 }
@@ -177,6 +179,8 @@ class Functions:
 
     def met(self, capture: Capture, code: types.CodeType) -> None:
         """The code of a function is going to run."""
+        if is_installed(code.co_filename):
+            return
         self._catches = self._catches or _may_catch(code)
         new = _attributes_read(code) - self._named
         self._named |= new

@@ -111,6 +111,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
     else:
         capture.functions.met(capture, function.__code__)
+        capture.class_attributes.met(function.__code__)
         namespace = watched_globals(capture, function, path)
     cells = [
         cell_of(capture, cell, path, i, name)

@@ -6,11 +6,13 @@ show what stands for real things (``type``), or find that something is not there
 
 from __future__ import annotations
 
+import abc
 import builtins
 import dis
 import functools
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
@@ -199,7 +201,73 @@ def _dir(*args: Any) -> list[str]:
     return dir(instance)
 
 
+def _isinstance(instance: Any, kinds: Any, /) -> bool:
+    """``isinstance`` in cloned functions: a class can become one of an abstract class without changing."""
+    capture, parts = thread.capture, _abstract(kinds)
+    if capture is None or not parts or not hooks.can_hook(type(instance)):
+        return isinstance(instance, kinds)
+    known = capture.objects.get(id(instance))
+    if known is not None and any(map(_is_protocol, parts)):
+        return any(_is_one_of(known, part) for part in _parts(kinds))
+    answer = isinstance(instance, kinds)
+    _note_subclass(capture, type(instance), parts, objects.class_path(capture, type(instance), instance))
+    return answer
+
+
+def _issubclass(cls: Any, kinds: Any, /) -> bool:
+    """``issubclass`` in cloned functions."""
+    answer, capture, parts = issubclass(cls, kinds), thread.capture, _abstract(kinds)
+    if capture is not None and parts and hooks.can_hook(cls):
+        _note_subclass(capture, cls, parts, objects.class_path(capture, cls, None))
+    return answer
+
+
+def _parts(kinds: Any) -> list[Any]:
+    """The classes in what ``isinstance`` gets."""
+    if isinstance(kinds, tuple):
+        return [part for kind in kinds for part in _parts(kind)]  # pyright: ignore
+    return [*kinds.__args__] if isinstance(kinds, types.UnionType) else [kinds]
+
+
+def _abstract(kinds: Any) -> list[Any]:
+    if type(kinds) is type:
+        return []
+    return [part for part in _parts(kinds) if isinstance(part, abc.ABCMeta)]
+
+
+def _is_protocol(kind: Any) -> bool:
+    return bool(vars(kind).get("_is_protocol"))
+
+
+def _is_one_of(known: objects.ObjectState, kind: Any) -> bool:
+    """``isinstance`` of a captured object, whose attributes decide whether it follows a protocol."""
+    capture, cls = thread.capture, type(known.view)
+    assert capture is not None
+    answer = isinstance(known.view, type(None) if kind is None else kind)
+    if not isinstance(kind, abc.ABCMeta) or any(kind is base for base in cls.__mro__):
+        return answer
+    if not _is_protocol(kind):
+        _note_subclass(capture, cls, [kind], objects.class_path(capture, cls, known.view))
+        return answer
+    names = getattr(kind, "__protocol_attrs__", None)  # since Python 3.12
+    if names is None:
+        names = typing._get_protocol_attrs(kind)  # pyright: ignore
+    return all(objects.has_attribute(capture, known, name) for name in sorted(names))
+
+
+def _note_subclass(capture: Capture, cls: type, kinds: list[Any], path: Path) -> None:
+    for kind in kinds:
+        if any(kind is base for base in cls.__mro__):
+            continue  # by inheritance: the guards of types see to that
+        try:
+            capture.guard(path, "subclass", (kind, issubclass(cls, kind)))
+        except TypeError:  # a protocol with members that are no methods, of an object made by this run
+            continue
+
+
 def _note_read(instance: Any, name: str) -> None:
+    if thread.capture is not None and isinstance(instance, type):
+        thread.capture.class_attributes.read_by_name(name)
     if thread.capture is not None and isinstance(instance, (types.FunctionType, types.MethodType)):
         thread.capture.functions.read_by_name(thread.capture, instance, name)
 
@@ -273,6 +341,8 @@ _replaced_builtins: dict[str, Any] = {
     "delattr": _delattr,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "isinstance": _isinstance,
+    "issubclass": _issubclass,
     "setattr": _setattr,
     "pow": pow_of_three,
     "sum": add_up,
