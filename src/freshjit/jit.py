@@ -188,6 +188,8 @@ class FreshJit(Generic[P, R]):
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: _Options) -> None:
+        if isinstance(function, types.FunctionType):
+            vars(self).update(vars(function))
         wrap(self, function)
         self._function = function
         self._made = present()
@@ -427,7 +429,12 @@ class FreshJit(Generic[P, R]):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> FreshJit[P, R]:
-        return _again(copy.deepcopy(self._function, memo), self._options.given)
+        function = copy.deepcopy(self._function, memo)
+        return self if function is self._function else _again(function, self._options.given)
+
+
+# What a wrapper's dictionary has that is not the user's.
+_OWN = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_function", "_made", "_options", "_store"))
 
 
 def _again(function: Any, given: dict[str, Any]) -> Any:
@@ -440,6 +447,9 @@ def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> 
     function = value._function  # pyright: ignore[reportPrivateUsage]
     view = capture.view(function, path.to("attr", "__wrapped__", str(path)))
     capture.alias_view(value, view, path)
+    state = capture.functions.state_of(view)
+    if state is not None and type(function) is types.FunctionType:
+        state.wrapped_by(capture, value, path, _OWN)
     return view
 
 

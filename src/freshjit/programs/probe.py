@@ -29,7 +29,7 @@ from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
 from freshjit.state.capture import KEYED, Record, Slot, Write
 from freshjit.state.guards import Guard
-from freshjit.state.path import Path
+from freshjit.state.path import Path, is_name
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views.numbers import NumberView
 
@@ -317,6 +317,9 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             return f"hasattr({value}, {wanted!r})"
         case "subvalue":
             return f"not subvalue({value}, {writer.bind(wanted, 'k')})"
+        case "subclass":
+            cls, answer = cast(tuple[Any, bool], wanted)
+            return f"issubclass({value}, {writer.constant(cls)}) is not {answer}"
         case "default":
             return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
         case "outcome":
@@ -395,6 +398,8 @@ def _exact(record: Record, write: Write) -> bool:
 def _statement(write: Write, target: str, key: str, value: str) -> str:
     match write.action:
         case "setattr":
+            if not is_name(write.key):
+                return f"setattr({target}, {write.key!r}, {value})"
             return f"{target}.{write.key} = {value}"
         case "setcell":
             return f"{target}.cell_contents = {value}"

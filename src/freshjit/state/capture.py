@@ -32,7 +32,19 @@ from freshjit.state.libraries import is_installed
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path, alike, shown
 from freshjit.state.values import same_value
-from freshjit.state.views import appending, arrays, modules, numbers, objects, outside, unseen, view_of
+from freshjit.state.views import (
+    appending,
+    arrays,
+    attributes,
+    classdict,
+    modules,
+    numbers,
+    objects,
+    outside,
+    pybuiltins,
+    unseen,
+    view_of,
+)
 
 __all__ = ["KEYED", "Capture", "Entry", "Mutable", "Record", "Slot", "Write"]
 
@@ -247,8 +259,10 @@ class Capture:
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
         self.namespaces: dict[int, modules.Namespace] = {}
         self.cells: dict[int, Any] = {}
+        self.functions = attributes.Functions()
+        self.class_attributes = classdict.ClassAttributes()
         self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
-        self.builtins: dict[str, Any] = modules.builtins_for(self)
+        self.builtins = pybuiltins.Builtins(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
         self._saw_numpy = False
@@ -349,6 +363,9 @@ class Capture:
         )
         if kind == "alias":
             mark = (id(path), kind, id(value))
+        elif kind == "subclass":
+            mark = (id(path), kind, id(value[0]))
+            self.keep(value)
         if mark in self._guarded:
             return
         self._guarded.add(mark)
@@ -732,6 +749,8 @@ class Capture:
                 f"{name} is a generator or coroutine function: its body would run after tracing has ended.\n"
                 "Return the values in a list, or jit the function that the generator calls for each item."
             )
+        self.functions.finish(self)
+        self.class_attributes.finish(self)
         builder = recipes.Builder(self)
         writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
         for write in writes:
@@ -817,6 +836,7 @@ class Capture:
         self.recorder = None
         for namespace in self.namespaces.values():
             namespace.close()
+        self.builtins.close()
         for view in self.number_views:
             view.detach()
         self.number_views.clear()
@@ -824,6 +844,7 @@ class Capture:
             thing.clear()
         self.cells.clear()
         self.owner_of_dict.clear()
+        self.functions.clear()
         self.growing.clear()
         self._there_before.clear()
         self._classes_before = {}

@@ -38,6 +38,7 @@ Kind = Literal[
     "unset",  # the slot of this name is not set
     "subvalue",  # an instance of a subclass of int, str…: its value as the base class has it
     "outcome",  # an expression over numbers in state, (expression, result): the same result
+    "subclass",  # the class at p is, or is not, a subclass of an abstract one: (class, answer)
     "default",  # the class at p has the default object.__setattr__
 ]
 

@@ -17,7 +17,7 @@ import copyreg
 import enum
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.state.active import thread
@@ -35,6 +35,7 @@ __all__ = [
     "bind",
     "can_hook",
     "class_entry",
+    "entry_of",
     "entry_outside",
     "hooked_classes",
     "is_data_descriptor",
@@ -452,6 +453,9 @@ class Hooks:
 
     def __contains__(self, cls: type) -> bool:
         return cls in self._classes
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self._classes)
 
     def add(self, cls: type) -> None:
         """Hook ``cls`` and its bases, as far as they can be hooked."""

@@ -7,6 +7,7 @@ interned: the same steps give the same object.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from freshjit.state.held import Kept, held
 
-__all__ = ["Path", "Step", "alike", "is_within", "shown"]
+__all__ = ["Path", "Step", "alike", "is_name", "is_within", "shown"]
 
 Step = Literal[
     "root",  # a parameter of the generated call: the function, its args, its kwargs
@@ -31,7 +32,6 @@ Step = Literal[
     "globals",  # the global namespace of a function
     "leaves",  # the leaves of a pytree node of a library's
     "form",  # its structure
-    "builtin",  # a name found among Python's builtins
     "call",  # p(*key): reading goes through a call (a weak reference, a memoised function)
     "callwith",  # the same with keyword arguments: the key is (args, named)
     "constant",  # an object that is known by itself, such as a class met without a path to it
@@ -117,7 +117,7 @@ class Path:
         base = self.label
         match step:
             case "attr" | "dictitem" | "classattr":
-                return f"{base}.{key}" if key.isidentifier() else f"getattr({base}, {key!r})"
+                return f"{base}.{key}" if is_name(key) else f"getattr({base}, {key!r})"
             case "type":
                 return f"type({base})"
             case "item":
@@ -154,7 +154,7 @@ class Path:
             case "root":
                 return key
             case "attr":
-                if key.isidentifier() and not iskeyword(key):
+                if is_name(key):
                     return f"{parent}.{key}"
                 return f"getattr({parent}, {key!r})"
             case "dict":
@@ -182,8 +182,6 @@ class Path:
                 return f"tree_leaves({parent})"
             case "form":
                 return f"tree_structure({parent})"
-            case "builtin":
-                return f"builtins[{key!r}]"
             case "call":
                 return f"{parent}({', '.join(map(constant, key))})"
             case "callwith":
@@ -199,6 +197,11 @@ def shown(key: Any) -> str:
         return repr(key)
     except Exception:
         return f"<{type(key).__name__}>"
+
+
+def is_name(key: str) -> bool:
+    """Whether ``thing.key`` in source code means this attribute: Python brings names into a normal form."""
+    return key.isidentifier() and not iskeyword(key) and unicodedata.normalize("NFKC", key) == key
 
 
 def is_within(label: str, place: str) -> bool:

@@ -23,7 +23,8 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import appending, classdict, modules, transforms
+from freshjit.state.views import appending, classdict, containers, modules, transforms
+from freshjit.state.views.attributes import FunctionState
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
@@ -92,53 +93,6 @@ class CellState:
         return self.path.to("contents", None, self.path.label)
 
 
-class FunctionDict:
-    """The attributes that a function object carries (``f.calls += 1``)."""
-
-    def __init__(self, path: Path, clone: types.FunctionType, initial: dict[str, Any]) -> None:
-        self.path, self.clone, self.initial = path, clone, initial
-
-    def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
-        now = self.clone.__dict__
-        for name in self.initial:
-            if name not in now:
-                yield Write(self.path, "delattr", name, None)
-        for name, value in now.items():
-            if self.initial.get(name, GAP) is not value:
-                yield Write(self.path, "setdict", name, value)
-
-    def start(self) -> Any:
-        return self.initial
-
-    def snapshot(self) -> Any:
-        return dict(self.clone.__dict__)
-
-    def restore(self, snapshot: Any) -> None:
-        self.clone.__dict__.clear()
-        self.clone.__dict__.update(snapshot)
-
-    def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = self.clone.__dict__
-        changed = {n: v for n, v in now.items() if snapshot.get(n, GAP) is not v}
-        changed.update({n: GAP for n in snapshot if n not in now})
-        return changed
-
-    def apply(self, changes: dict[Any, Any]) -> None:
-        for name, value in changes.items():
-            if value is GAP:
-                self.clone.__dict__.pop(name, None)
-            else:
-                self.clone.__dict__[name] = value
-
-    def content(self, key: Any) -> Any:
-        return self.clone.__dict__[key]
-
-    def place(self, key: Any) -> Path:
-        return self.path.to("dict").to("item", key, f"{self.path}.{key}")
-
-
 def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
     if is_library_function(function):
         if function.__closure__ is None or modules.is_replaced(function):
@@ -156,6 +110,8 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
     if is_library_function(function):
         namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
     else:
+        capture.functions.met(capture, function.__code__)
+        capture.class_attributes.met(function.__code__)
         namespace = watched_globals(capture, function, path)
     cells = [
         cell_of(capture, cell, path, i, name)
@@ -171,7 +127,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
     clone.__qualname__ = function.__qualname__
     clone.__module__ = function.__module__
     clone.__doc__ = function.__doc__
-    clone.__annotations__ = function.__annotations__
+    clone.__annotations__ = dict(function.__annotations__)
     if function.__defaults__:
         names = function.__code__.co_varnames[: function.__code__.co_argcount][-len(function.__defaults__) :]
         place = path.attr("__defaults__")
@@ -187,19 +143,11 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
             name: capture.view(value, place.to("item", name, f"default of {name}"))
             for name, value in function.__kwdefaults__.items()
         }
-    if function.__dict__:
-        place = path.to("dict")
-        capture.guard(place, "keys", tuple(function.__dict__))
-        initial = {
-            name: capture.view(value, place.to("item", name, f"{path}.{name}"))
-            for name, value in function.__dict__.items()
-        }
-        clone.__dict__.update(initial)
-        capture.mutable(FunctionDict(path, clone, initial))
-    else:
-        capture.mutable(FunctionDict(path, clone, {}))
-    for state in cells:
-        fill_cell(capture, state, function.__code__)
+    state = FunctionState(path, function, clone)
+    state.read_dict(capture)
+    capture.functions.add(capture, state)
+    for cell in cells:
+        fill_cell(capture, cell, function.__code__)
     return clone
 
 
@@ -300,14 +248,28 @@ def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
     return capture.remember(ufunc, modules.library_value(ufunc), path)
 
 
-def view_partial(capture: Capture, value: functools.partial[Any], path: Path) -> Any:
+def view_partial(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(
         capture.view(value.func, path.to("attr", "func", str(path))),
         *capture.view(value.args, path.attr("args")),
-        **capture.view(value.keywords, path.attr("keywords")),
     )
+    keywords = capture.view(value.keywords, path.attr("keywords"))
+    if isinstance(value, functools.partialmethod):
+        view.keywords = keywords
+    else:  # given in a call they would be copied, and what is changed is the dictionary itself
+        view.__setstate__((view.func, view.args, keywords, None))
+        _view_attributes(capture, value, view, path)
     return capture.remember(value, view, path)
+
+
+def _view_attributes(capture: Capture, value: Any, view: Any, path: Path) -> None:
+    """What a partial carries in its dictionary."""
+    if value.__dict__:
+        capture.guard(path.to("dict"), "keys", tuple(value.__dict__))
+    for name, content in value.__dict__.items():
+        view.__dict__[name] = capture.view(content, path.attr(name))
+    capture.mutable(containers.MappingCopy(view.__dict__, path, ("setattr", "delattr")))
 
 
 def view_static(capture: Capture, value: Any, path: Path) -> Any:
@@ -408,10 +370,22 @@ class _ContextVariableView:
         self.name = variable.name
 
     def get(self, *default: Any) -> Any:
-        value = self._variable.get(*default)
-        if any(value is d for d in default) and not is_plain(value):
-            return value
-        return self._capture.view(value, self._path.attr("get").to("call", default))
+        getter = self._path.attr("get")
+        try:
+            value = self._variable.get(*default)
+        except LookupError:
+            self._guard_unset(getter)
+            raise
+        if not default:
+            return self._capture.view(value, getter.to("call", ()))
+        if self._variable.get(GAP) is GAP:
+            self._guard_unset(getter)
+            return default[0]
+        return self._capture.view(value, getter.to("call", (GAP,), f"{getter}()"))
+
+    def _guard_unset(self, getter: Path) -> None:
+        # It has no value in this context: then the default of the call counts, whatever it is.
+        self._capture.guard(getter.to("call", (GAP,), f"{getter}()"), "is", GAP)
 
     def set(self, value: Any) -> Any:
         raise UnsupportedStateError(

@@ -7,7 +7,7 @@ import functools
 import itertools
 import sys
 import types
-from collections.abc import Callable, Iterator, MutableMapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import FreshjitError
+from freshjit.errors import FreshjitError, UnsupportedStateError
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
@@ -24,7 +24,7 @@ from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views import arrays
-from freshjit.state.views.numbers import add_up, math_function, pow_of_three
+from freshjit.state.views.numbers import math_function
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture, Write
@@ -53,12 +53,16 @@ class Namespace(dict[str, Any]):
         capture.mutable(self)
 
     def preload(self, code: types.CodeType) -> None:
-        """Put names in place that CPython looks up without asking: in class bodies, and for ``del``."""
+        """Put names in place that CPython looks up without asking: in class bodies, ``eval``, and ``del``."""
         for name in _unasked_names(code):
-            if name in self.real and not dict.__contains__(self, name):
-                view = self[name]
-                self.preloaded[name] = view
-                dict.__setitem__(self, name, view)
+            if dict.__contains__(self, name) or name in self.deleted:
+                continue
+            if name not in self.real:
+                self.capture.guard(self.path, "missing", name)
+                continue
+            view = self[name]
+            self.preloaded[name] = view
+            dict.__setitem__(self, name, view)
 
     def __getitem__(self, name: str) -> Any:
         if self.closed:  # a rule of custom_jvp, say, which JAX runs when it differentiates later
@@ -113,6 +117,48 @@ class Namespace(dict[str, Any]):
     def assigned(self, name: str) -> bool:
         """Whether traced code has assigned or deleted the name."""
         return dict.__contains__(self, name) or name in self.deleted
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self.assign(name, value)
+
+    def __delitem__(self, name: str) -> None:
+        self.remove(name)
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        if name not in self:
+            self.assign(name, default)
+        return self[name]
+
+    def pop(self, name: str, *default: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        if name not in self and default:
+            return default[0]
+        value = self[name]
+        self.remove(name)
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        names = list(self)
+        if not names:
+            raise KeyError("popitem(): dictionary is empty")
+        return names[-1], self.pop(names[-1])
+
+    def update(self, *others: Any, **named: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        for name, value in dict(*others, **named).items():
+            self.assign(name, value)
+
+    def __ior__(self, other: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        self.update(other)
+        return self
+
+    def __or__(self, other: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.copy() | other
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+    def clear(self) -> None:
+        for name in list(self):
+            self.remove(name)
 
     def remove(self, name: str) -> None:
         if name not in self:
@@ -179,18 +225,17 @@ class Namespace(dict[str, Any]):
         return self.path.to("item", key, f"{self.prefix}.{key}" if self.prefix else key)
 
 
+# The first two are found in the body of a class, of a module, and in what ``eval`` gets.
+_UNASKED = ("LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS", "DELETE_GLOBAL")
+
+
 @functools.lru_cache(maxsize=4096)
 def _unasked_names(code: types.CodeType) -> tuple[str, ...]:
     import dis
 
-    names: list[str] = []
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "DELETE_GLOBAL":
-            names.append(str(instruction.argval))
+    names = [str(i.argval) for i in dis.get_instructions(code) if i.opname in _UNASKED]
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            if not constant.co_flags & 0x2:  # not CO_NEWLOCALS: the body of a class
-                names.extend(constant.co_names)
             names.extend(_unasked_names(constant))
     return tuple(dict.fromkeys(names))
 
@@ -199,32 +244,49 @@ def _unasked_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 class ModuleView(types.ModuleType):
-    """A user's module: its attributes are its globals, read and written through the capture."""
+    """A user's module: its attributes are its globals, read and written through the capture.
 
-    def __init__(self, name: str, namespace: Namespace) -> None:
+    A module may have a class of its own, with properties and ``__getattr__``.
+    """
+
+    def __init__(self, module: types.ModuleType, namespace: Namespace) -> None:
         object.__setattr__(self, "_freshjit_namespace", namespace)
-        super().__init__(name)
+        object.__setattr__(self, "_freshjit_class", type(module))
+        super().__init__(module.__name__)
 
     def __getattribute__(self, name: str) -> Any:
-        if name in ("__class__", "_freshjit_namespace"):
-            return object.__getattribute__(self, name)
+        if name == "__class__":
+            return object.__getattribute__(self, "_freshjit_class")
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
         if name == "__dict__":
             return namespace
+        raw = _module_entry(self, name)
+        if raw is not GAP and hooks.is_data_descriptor(raw):
+            return _bound_to_module(self, name, raw)
         try:
             return namespace[name]
         except KeyError:
             pass
+        if raw is not GAP:
+            return _bound_to_module(self, name, raw)
         fallback = namespace.get("__getattr__")
         if fallback is not None:
             return fallback(name)
+        raw = _module_entry(self, "__getattr__")
+        if raw is not GAP:
+            return _bound_to_module(self, "__getattr__", raw)(name)
         module = namespace.real.get("__name__")
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
-        if not name.startswith("__"):
-            namespace.assign(name, value)
+        raw = _module_entry(self, name)
+        if name == "__class__" or (raw is not GAP and hooks.is_data_descriptor(raw)):
+            raise UnsupportedStateError(
+                f"{namespace.prefix}.{name}, which belongs to the class of the module, was assigned inside a "
+                f"jitted function (at {user_line()}).\nAssign it outside."
+            )
+        namespace.assign(name, value)
 
     def __delattr__(self, name: str) -> None:
         namespace: Namespace = object.__getattribute__(self, "_freshjit_namespace")
@@ -232,6 +294,31 @@ class ModuleView(types.ModuleType):
             namespace.remove(name)
         except KeyError:
             raise AttributeError(name, name=name, obj=self) from None
+
+
+def _module_entry(view: ModuleView, name: str) -> Any:
+    """What a module's own class has under a name, a gap if nothing (or the class is Python's)."""
+    from freshjit.state.views import objects
+
+    cls = object.__getattribute__(view, "_freshjit_class")
+    if cls is types.ModuleType:
+        return GAP
+    own = cls.__mro__[: cls.__mro__.index(types.ModuleType)]
+    raw = next((raw for base in own if (raw := hooks.entry_of(base, name)) is not GAP), GAP)
+    if raw is GAP:
+        namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
+        if not hasattr(types.ModuleType, name):
+            objects.note_classless(namespace.capture, cls, name)
+    return raw
+
+
+def _bound_to_module(view: ModuleView, name: str, raw: Any) -> Any:
+    from freshjit.state.views import objects
+
+    namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
+    cls = object.__getattribute__(view, "_freshjit_class")
+    owner = next(base for base in cls.__mro__ if hooks.entry_of(base, name) is raw)
+    return objects.read_class_entry(namespace.capture, owner, name, raw, view, cls)
 
 
 class LibraryModule(types.ModuleType):
@@ -302,7 +389,7 @@ def view_module(capture: Capture, module: types.ModuleType, path: Path) -> Any:
         capture.guard(path, "is", module)
         return capture.remember(module, library_value(module), path)
     capture.guard(path, "type", type(module))
-    view = ModuleView(module.__name__, namespace_of(capture, module, path))
+    view = ModuleView(module, namespace_of(capture, module, path))
     return capture.remember(module, view, path)
 
 
@@ -320,16 +407,32 @@ def namespace_of(capture: Capture, module: types.ModuleType, path: Path | None =
     return known
 
 
+sys_modules = Path.constant(sys.modules, "sys.modules")
+
+
+def imported(module: types.ModuleType) -> Path:
+    """Where an import statement finds a module."""
+    name = module.__name__
+    if sys.modules.get(name) is module:
+        return sys_modules.to("item", name, name)
+    return Path.constant(module, name)
+
+
 # -- JAX as traced code sees it ---------------------------------------------------------------------
 
 _library_views: dict[int, tuple[Any, Any]] = {}  # by id of the original: (original, view)
 _library_originals: dict[int, tuple[Any, Any]] = {}  # by id of the view: (view, original)
 
 
+def note_stand_in(view: Any, original: Any) -> None:
+    """``view`` is what traced code finds under some name in place of ``original``."""
+    _library_originals[id(view)] = (view, original)
+
+
 def replace_in_captures(original: Any, replacement: Any) -> None:
     """Let traced code find ``replacement`` wherever it would find JAX's ``original``."""
     _library_views[id(original)] = (original, replacement)
-    _library_originals[id(replacement)] = (replacement, original)
+    note_stand_in(replacement, original)
 
 
 # By id of a library's class: (the class, what may stand for it, the class methods that need it).
@@ -339,7 +442,7 @@ _class_stand_ins: dict[int, tuple[type, type, frozenset[str]]] = {}
 def replace_class_in_captures(real: type, stand_in: type, methods: frozenset[str]) -> None:
     """Let traced code find ``stand_in`` for a class, wherever it cannot tell the two apart."""
     _class_stand_ins[id(real)] = (real, stand_in, methods)
-    _library_originals[id(stand_in)] = (stand_in, real)
+    note_stand_in(stand_in, real)
 
 
 def class_read_now(cls: type) -> Any:
@@ -483,306 +586,3 @@ class _Ufunc:
 
     def __repr__(self) -> str:
         return repr(self._ufunc)
-
-
-# -- builtins ---------------------------------------------------------------------------------------
-
-
-class _ObjectType:
-    """Stands for ``object`` in cloned functions: its attribute methods respect the capture."""
-
-    def __call__(self) -> object:
-        return object()
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return True
-
-    def __subclasscheck__(self, cls: Any) -> bool:
-        return True
-
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (object,)
-
-    def __getattribute__(self, name: str) -> Any:
-        access = _default_access.get(name)
-        return getattr(object, name) if access is None else access
-
-    def __eq__(self, other: object) -> bool:
-        return other is object or other is self
-
-    def __hash__(self) -> int:
-        return hash(object)
-
-    def __or__(self, other: Any) -> Any:
-        return object | other
-
-
-class _TypeType:
-    """Stands for ``type`` in cloned functions: ``type(x)`` of a stand-in is that of the real thing."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) in arrays.STAND_INS:
-            return args[0].__class__
-        return type(*args, **kwargs)
-
-    def __instancecheck__(self, instance: Any) -> bool:
-        return isinstance(instance, type)
-
-    def __subclasscheck__(self, cls: Any) -> bool:
-        return issubclass(cls, type)
-
-    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
-        return (type,)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(type, name)
-
-    def __getitem__(self, item: Any) -> Any:
-        return type[item]
-
-    def __eq__(self, other: object) -> bool:
-        return other is type or other is self
-
-    def __hash__(self) -> int:
-        return hash(type)
-
-    def __or__(self, other: Any) -> Any:
-        return type | other
-
-
-def _default_getattribute(instance: Any, name: str) -> Any:
-    from freshjit.state.views import objects
-
-    capture = thread.capture
-    known = None if capture is None else capture.objects.get(id(instance))
-    if capture is None or known is None:
-        return object.__getattribute__(instance, name)
-    return objects.default_read(capture, known, name)
-
-
-def _default_setattr(instance: Any, name: str, value: Any) -> None:
-    from freshjit.state.views import objects
-
-    capture = thread.capture
-    known = None if capture is None else capture.objects.get(id(instance))
-    if capture is None or known is None:
-        object.__setattr__(instance, name, value)
-    else:
-        objects.default_write(capture, known, name, value)
-
-
-def _default_delattr(instance: Any, name: str) -> None:
-    from freshjit.state.views import objects
-
-    capture = thread.capture
-    known = None if capture is None else capture.objects.get(id(instance))
-    if capture is None or known is None:
-        object.__delattr__(instance, name)
-    else:
-        objects.default_delete(capture, known, name)
-
-
-_default_access: dict[str, Any] = {
-    "__getattribute__": _default_getattribute,
-    "__setattr__": _default_setattr,
-    "__delattr__": _default_delattr,
-}
-
-
-class _Super(super):  # pyright: ignore
-    """``super`` in cloned functions: ``super().__setattr__`` respects the capture."""
-
-    def __getattribute__(self, name: str) -> Any:
-        if name not in _default_access:
-            return super.__getattribute__(self, name)
-        this = super.__getattribute__(self, "__thisclass__")
-        instance = super.__getattribute__(self, "__self__")
-        start = super.__getattribute__(self, "__self_class__")
-        mro = start.__mro__
-        for base in mro[mro.index(this) + 1 :]:
-            raw = hooks.original_entries(base).get(name)
-            if isinstance(raw, types.FunctionType) and thread.capture is not None:
-                reader = thread.capture.read_class_entry
-                return reader(base, name, raw, instance, start)
-            if raw is not None:
-                break
-        return functools.partial(_default_access[name], instance)
-
-
-def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
-    """``getattr`` in cloned functions. That a class or function lacks a name is noted here."""
-    try:
-        return getattr(instance, name)
-    except AttributeError:
-        _note_missing(instance, name)
-        if default:
-            return default[0]
-        raise
-
-
-def _hasattr(instance: Any, name: str, /) -> bool:
-    try:
-        getattr(instance, name)
-    except AttributeError:
-        _note_missing(instance, name)
-        return False
-    return True
-
-
-def _setattr(instance: Any, name: str, value: Any, /) -> None:
-    """``setattr`` in cloned functions: what is given to a class is kept apart."""
-    if thread.capture is not None and isinstance(instance, type):
-        thread.capture.write_class(instance, name, value)
-    else:
-        setattr(instance, name, value)
-
-
-def _delattr(instance: Any, name: str, /) -> None:
-    from freshjit.state.views import objects
-
-    if thread.capture is not None and isinstance(instance, type):
-        objects.delete_from_class(thread.capture, instance, name)
-    else:
-        delattr(instance, name)
-
-
-def _vars(*args: Any) -> Any:
-    """``vars`` in cloned functions: the dictionary of a class goes past its hooks."""
-    from freshjit.state.views import objects
-
-    if not args:
-        return sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]
-    (instance,) = args
-    if thread.capture is not None and isinstance(instance, type) and hooks.can_hook(instance):
-        return objects.whole_class(thread.capture, instance)
-    return vars(instance)
-
-
-def _dir(*args: Any) -> list[str]:
-    """``dir`` in cloned functions: which entries a class has is noted here."""
-    from freshjit.state.views import objects
-
-    if not args:
-        return sorted(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
-    (instance,) = args
-    if thread.capture is not None:
-        for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
-            objects.note_names(thread.capture, base)
-    return dir(instance)
-
-
-def _note_missing(instance: Any, name: str) -> None:
-    from freshjit.state.views import objects
-
-    capture = thread.capture
-    if capture is None:
-        return
-    if isinstance(instance, types.FunctionType):
-        entry = capture.original_of(instance)
-        if entry is not None and name not in entry.original.__dict__:
-            capture.guard(entry.path.to("dict"), "missing", name)
-    elif isinstance(instance, type):
-        objects.note_classless(capture, instance, name)
-
-
-_sys_modules = Path.constant(sys.modules, "sys.modules")
-
-
-class _Modules(MutableMapping[str, Any]):
-    """``sys.modules`` as traced code sees it."""
-
-    def __getitem__(self, name: str) -> Any:
-        capture, found = thread.capture, sys.modules.get(name, GAP)
-        if capture is None:
-            return sys.modules[name]
-        if found is GAP:
-            capture.guard(_sys_modules, "missing", name)
-            raise KeyError(name)
-        return capture.view(found, _sys_modules.to("item", name, name))
-
-    def __contains__(self, name: object) -> bool:
-        if thread.capture is not None and isinstance(name, str):
-            thread.capture.guard(_sys_modules, "contains" if name in sys.modules else "missing", name)
-        return name in sys.modules
-
-    def __setitem__(self, name: str, module: Any) -> None:
-        sys.modules[name] = module
-
-    def __delitem__(self, name: str) -> None:
-        del sys.modules[name]
-
-    def __iter__(self) -> Iterator[str]:
-        if thread.capture is not None:
-            thread.capture.report_frozen("sys.modules was listed", "List it outside.")
-        return iter(list(sys.modules))
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-replace_in_captures(sys.modules, _Modules())
-
-
-def imported(module: types.ModuleType) -> Path:
-    """Where an import statement finds a module."""
-    name = module.__name__
-    if sys.modules.get(name) is module:
-        return _sys_modules.to("item", name, name)
-    return Path.constant(module, name)
-
-
-def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
-    """``eval`` and ``exec``: names in such code are looked up in a plain dict, so put them there first."""
-
-    def evaluate(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
-        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-        if globals is None:
-            globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
-        if not isinstance(globals, Namespace):
-            return run(source, globals, locals, **kwargs)
-        mode = "eval" if run is builtins.eval else "exec"
-        code = source if isinstance(source, types.CodeType) else compile(source, "<string>", mode)
-        found = {name: globals[name] for name in code.co_names if name in globals}
-        return run(code, {"__builtins__": globals["__builtins__"], **found}, locals, **kwargs)
-
-    return evaluate
-
-
-_replaced_builtins: dict[str, Any] = {
-    "delattr": _delattr,
-    "getattr": _getattr,
-    "hasattr": _hasattr,
-    "setattr": _setattr,
-    "object": _ObjectType(),
-    "pow": pow_of_three,
-    "sum": add_up,
-    "super": _Super,
-    "type": _TypeType(),
-    "vars": _vars,
-    "dir": _dir,
-}
-for _name, _view in _replaced_builtins.items():
-    _library_originals[id(_view)] = (_view, getattr(builtins, _name))
-
-
-def builtins_for(capture: Capture) -> dict[str, Any]:
-    """Python's builtins as cloned functions see them."""
-    names = dict(vars(builtins))
-    names.update(_replaced_builtins)
-    names.update({name: library_value(names[name]) for name in ("open", "input")})
-
-    def import_(
-        name: str,
-        globals: Any = None,
-        locals: Any = None,
-        fromlist: Any = (),
-        level: int = 0,
-    ) -> Any:
-        with capture.paused():
-            module = builtins.__import__(name, globals, locals, fromlist, level)
-        return capture.view(module, imported(module))
-
-    names["__import__"] = import_
-    names["eval"] = _evaluator(builtins.eval)
-    names["exec"] = _evaluator(builtins.exec)
-    return names

@@ -399,6 +399,27 @@ def note_classless(capture: Capture, cls: type, name: str) -> None:
         capture.guard(class_path(capture, cls, None), "classless", name)
 
 
+def has_attribute(capture: Capture, state: ObjectState, name: str) -> bool:
+    """Whether the object has the attribute, of its own or from its class; no property runs."""
+    cls = type(state.view)
+    raw = _entry(cls, name)
+    if isinstance(raw, property):
+        return True
+    if raw is not _MISSING:
+        return getattr(state.view, name, None) is not None  # read, so that it is noticed if it goes away
+    if state.real is None:
+        return False
+    _adopt(state, name)
+    if name in state.attrs:
+        return True
+    if name in state.real and name not in state.deleted:
+        capture.guard(state.path, "present", name)
+        return True
+    capture.guard(state.path, "absent", name)
+    note_classless(capture, cls, name)
+    return False
+
+
 def read_missing(capture: Capture, cls: type, name: str) -> Any:
     """``cls.name`` for a class without it, whose metaclass may have a ``__getattr__``."""
     meta = type(cls)

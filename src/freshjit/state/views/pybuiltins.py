@@ -1,0 +1,446 @@
+"""Stand-ins of Python's builtins: what cloned functions find as ``type``, ``super``, ``getattr``, ``eval``…
+
+Most builtins are seen as they are. Those here would go past the capture (``object.__setattr__``, ``eval``),
+show what stands for real things (``type``), or find that something is not there (``hasattr``).
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import dis
+import functools
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from freshjit.state import hooks
+from freshjit.state.active import thread
+from freshjit.state.hooks import GAP
+from freshjit.state.path import Path
+from freshjit.state.views import arrays, objects
+from freshjit.state.views.modules import (
+    Namespace,
+    imported,
+    library_value,
+    note_stand_in,
+    replace_in_captures,
+    sys_modules,
+)
+from freshjit.state.views.numbers import add_up, pow_of_three
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+
+__all__ = ["Builtins"]
+
+
+class _ObjectAccess:
+    """Stands for ``object`` where traced code reads a method for access to attributes from it."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return _default_access[name]
+
+
+class _TypeType:
+    """Stands for ``type`` in cloned functions: ``type(x)`` of a stand-in is that of the real thing."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and type(args[0]) in arrays.STAND_INS:
+            return args[0].__class__
+        return type(*args, **kwargs)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, type)
+
+    def __subclasscheck__(self, cls: Any) -> bool:
+        return issubclass(cls, type)
+
+    def __mro_entries__(self, bases: Any) -> tuple[type, ...]:
+        return (type,)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(type, name)
+
+    def __getitem__(self, item: Any) -> Any:
+        return type[item]
+
+    def __eq__(self, other: object) -> bool:
+        return other is type or other is self
+
+    def __hash__(self) -> int:
+        return hash(type)
+
+    def __or__(self, other: Any) -> Any:
+        return type | other
+
+
+def _default_getattribute(instance: Any, name: str) -> Any:
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        return object.__getattribute__(instance, name)
+    return objects.default_read(capture, known, name)
+
+
+def _default_setattr(instance: Any, name: str, value: Any) -> None:
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        object.__setattr__(instance, name, value)
+    else:
+        objects.default_write(capture, known, name, value)
+
+
+def _default_delattr(instance: Any, name: str) -> None:
+    capture = thread.capture
+    known = None if capture is None else capture.objects.get(id(instance))
+    if capture is None or known is None:
+        object.__delattr__(instance, name)
+    else:
+        objects.default_delete(capture, known, name)
+
+
+_default_access: dict[str, Any] = {
+    "__getattribute__": _default_getattribute,
+    "__setattr__": _default_setattr,
+    "__delattr__": _default_delattr,
+}
+
+
+class _Super(super):  # pyright: ignore
+    """``super`` in cloned functions: ``super().__setattr__`` respects the capture, and a miss is noted."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _default_access:
+            try:
+                return super.__getattribute__(self, name)
+            except AttributeError:
+                _Super._note_missing(self, name)
+                raise
+        this = super.__getattribute__(self, "__thisclass__")
+        instance = super.__getattribute__(self, "__self__")
+        start = super.__getattribute__(self, "__self_class__")
+        mro = start.__mro__
+        for base in mro[mro.index(this) + 1 :]:
+            raw = hooks.original_entries(base).get(name)
+            if isinstance(raw, types.FunctionType) and thread.capture is not None:
+                reader = thread.capture.read_class_entry
+                return reader(base, name, raw, instance, start)
+            if raw is not None:
+                break
+        return functools.partial(_default_access[name], instance)
+
+    def _note_missing(self, name: str) -> None:
+        start = super.__getattribute__(self, "__self_class__")
+        if thread.capture is None or start is None:
+            return
+        mro = start.__mro__
+        for base in mro[mro.index(super.__getattribute__(self, "__thisclass__")) + 1 :]:
+            objects.note_classless(thread.capture, base, name)
+
+
+def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
+    """``getattr`` in cloned functions. That a class or function lacks a name is noted here."""
+    _note_read(instance, name)
+    try:
+        return getattr(instance, name)
+    except AttributeError:
+        _note_missing(instance, name)
+        if default:
+            return default[0]
+        raise
+
+
+def _hasattr(instance: Any, name: str, /) -> bool:
+    try:
+        getattr(instance, name)
+    except AttributeError:
+        _note_missing(instance, name)
+        return False
+    return True
+
+
+def _setattr(instance: Any, name: str, value: Any, /) -> None:
+    """``setattr`` in cloned functions: what is given to a class is kept apart."""
+    if thread.capture is not None and isinstance(instance, type):
+        thread.capture.write_class(instance, name, value)
+    else:
+        setattr(instance, name, value)
+
+
+def _delattr(instance: Any, name: str, /) -> None:
+    if thread.capture is not None and isinstance(instance, type):
+        objects.delete_from_class(thread.capture, instance, name)
+    else:
+        delattr(instance, name)
+
+
+def _vars(*args: Any) -> Any:
+    """``vars`` in cloned functions: the dictionary of a class goes past its hooks."""
+    if not args:
+        return sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]
+    (instance,) = args
+    if thread.capture is not None and isinstance(instance, type) and hooks.can_hook(instance):
+        return objects.whole_class(thread.capture, instance)
+    _note_read(instance, "__dict__")
+    return vars(instance)
+
+
+def _dir(*args: Any) -> list[str]:
+    """``dir`` in cloned functions: which entries a class has is noted here."""
+    if not args:
+        return sorted(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    (instance,) = args
+    if thread.capture is not None:
+        for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
+            objects.note_names(thread.capture, base)
+    _note_read(instance, "__dict__")
+    return dir(instance)
+
+
+def _isinstance(instance: Any, kinds: Any, /) -> bool:
+    """``isinstance`` in cloned functions: a class can become one of an abstract class without changing."""
+    capture, parts = thread.capture, _abstract(kinds)
+    if capture is None or not parts or not hooks.can_hook(type(instance)):
+        return isinstance(instance, kinds)
+    known = capture.objects.get(id(instance))
+    if known is not None and any(map(_is_protocol, parts)):
+        return any(_is_one_of(known, part) for part in _parts(kinds))
+    answer = isinstance(instance, kinds)
+    _note_subclass(capture, type(instance), parts, objects.class_path(capture, type(instance), instance))
+    return answer
+
+
+def _issubclass(cls: Any, kinds: Any, /) -> bool:
+    """``issubclass`` in cloned functions."""
+    answer, capture, parts = issubclass(cls, kinds), thread.capture, _abstract(kinds)
+    if capture is not None and parts and hooks.can_hook(cls):
+        _note_subclass(capture, cls, parts, objects.class_path(capture, cls, None))
+    return answer
+
+
+def _parts(kinds: Any) -> list[Any]:
+    """The classes in what ``isinstance`` gets."""
+    if isinstance(kinds, tuple):
+        return [part for kind in kinds for part in _parts(kind)]  # pyright: ignore
+    return [*kinds.__args__] if isinstance(kinds, types.UnionType) else [kinds]
+
+
+def _abstract(kinds: Any) -> list[Any]:
+    if type(kinds) is type:
+        return []
+    return [part for part in _parts(kinds) if isinstance(part, abc.ABCMeta)]
+
+
+def _is_protocol(kind: Any) -> bool:
+    return bool(vars(kind).get("_is_protocol"))
+
+
+def _is_one_of(known: objects.ObjectState, kind: Any) -> bool:
+    """``isinstance`` of a captured object, whose attributes decide whether it follows a protocol."""
+    capture, cls = thread.capture, type(known.view)
+    assert capture is not None
+    answer = isinstance(known.view, type(None) if kind is None else kind)
+    if not isinstance(kind, abc.ABCMeta) or any(kind is base for base in cls.__mro__):
+        return answer
+    if not _is_protocol(kind):
+        _note_subclass(capture, cls, [kind], objects.class_path(capture, cls, known.view))
+        return answer
+    names = getattr(kind, "__protocol_attrs__", None)  # since Python 3.12
+    if names is None:
+        names = typing._get_protocol_attrs(kind)  # pyright: ignore
+    return all(objects.has_attribute(capture, known, name) for name in sorted(names))
+
+
+def _note_subclass(capture: Capture, cls: type, kinds: list[Any], path: Path) -> None:
+    for kind in kinds:
+        if any(kind is base for base in cls.__mro__):
+            continue  # by inheritance: the guards of types see to that
+        try:
+            capture.guard(path, "subclass", (kind, issubclass(cls, kind)))
+        except TypeError:  # a protocol with members that are no methods, of an object made by this run
+            continue
+
+
+def _note_read(instance: Any, name: str) -> None:
+    if thread.capture is not None and isinstance(instance, type):
+        thread.capture.class_attributes.read_by_name(name)
+    if thread.capture is not None and isinstance(instance, (types.FunctionType, types.MethodType)):
+        thread.capture.functions.read_by_name(thread.capture, instance, name)
+
+
+def _note_missing(instance: Any, name: str) -> None:
+    capture = thread.capture
+    if capture is None:
+        return
+    state = capture.functions.state_of(instance)
+    if state is not None:
+        state.note_missing(capture, name)
+    elif isinstance(instance, type):
+        objects.note_classless(capture, instance, name)
+
+
+class _Modules(MutableMapping[str, Any]):
+    """``sys.modules`` as traced code sees it."""
+
+    def __getitem__(self, name: str) -> Any:
+        capture, found = thread.capture, sys.modules.get(name, GAP)
+        if capture is None:
+            return sys.modules[name]
+        if found is GAP:
+            capture.guard(sys_modules, "missing", name)
+            raise KeyError(name)
+        return capture.view(found, sys_modules.to("item", name, name))
+
+    def __contains__(self, name: object) -> bool:
+        if thread.capture is not None and isinstance(name, str):
+            thread.capture.guard(sys_modules, "contains" if name in sys.modules else "missing", name)
+        return name in sys.modules
+
+    def __setitem__(self, name: str, module: Any) -> None:
+        sys.modules[name] = module
+
+    def __delitem__(self, name: str) -> None:
+        del sys.modules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        if thread.capture is not None:
+            thread.capture.report_frozen("sys.modules was listed", "List it outside.")
+        return iter(list(sys.modules))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+
+replace_in_captures(sys.modules, _Modules())
+
+
+def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
+    """``eval`` and ``exec`` of code that sees watched globals."""
+
+    def evaluate(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        if globals is None:
+            globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+        if not isinstance(globals, Namespace):
+            return run(source, globals, locals, **kwargs)
+        mode = "eval" if run is builtins.eval else "exec"
+        code: Any = source
+        if not isinstance(source, types.CodeType):
+            code = compile(source, "<string>", mode, dont_inherit=True)
+        globals.preload(code)
+        return run(code, globals, locals, **kwargs)
+
+    return evaluate
+
+
+_replaced_builtins: dict[str, Any] = {
+    "delattr": _delattr,
+    "getattr": _getattr,
+    "hasattr": _hasattr,
+    "isinstance": _isinstance,
+    "issubclass": _issubclass,
+    "setattr": _setattr,
+    "pow": pow_of_three,
+    "sum": add_up,
+    "super": _Super,
+    "type": _TypeType(),
+    "vars": _vars,
+    "dir": _dir,
+}
+_object_access = _ObjectAccess()
+for _name, _view in (*_replaced_builtins.items(), ("object", _object_access)):
+    note_stand_in(_view, getattr(builtins, _name))
+
+_STANDARD = dict(vars(builtins))
+_builtins = Path.constant(builtins, "builtins")
+
+
+class Builtins(dict[str, Any]):
+    """Python's builtins as the cloned functions of one capture see them.
+
+    CPython asks ``__getitem__`` for every name that it does not find in the globals, since this is not
+    exactly a dict. What somebody has put there, or in place of Python's own, is state.
+    """
+
+    def __init__(self, capture: Capture) -> None:
+        super().__init__(vars(builtins))
+        self._capture, self._closed = capture, False
+        self.update(_replaced_builtins)
+        self.update({name: library_value(vars(builtins)[name]) for name in ("open", "input")})
+        self["__import__"] = functools.partial(_import, capture)
+        self["eval"] = _evaluator(builtins.eval)
+        self["exec"] = _evaluator(builtins.exec)
+
+    def __getitem__(self, name: str) -> Any:
+        found = vars(builtins).get(name, GAP)
+        if self._closed:
+            return vars(builtins)[name]
+        if found is GAP:
+            self._capture.guard(_builtins.to("dict"), "missing", name)
+            raise KeyError(name)
+        if found is not _STANDARD.get(name, GAP):
+            return self._capture.view(found, _builtins.attr(name))
+        if name in ("type", "object"):
+            frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+            use = _uses(frame.f_code, name).get(frame.f_lasti)
+            if name == "object":
+                return _object_access if use in _default_access else object
+            if use == "is":
+                return type
+        return dict.__getitem__(self, name)
+
+    def close(self) -> None:
+        """The capture is over: be the real builtins for whoever still calls."""
+        self._closed = True
+
+
+@functools.lru_cache(maxsize=4096)
+def _uses(code: types.CodeType, name: str) -> dict[int, str]:
+    """What becomes of ``type`` or ``object`` where code reads it: an attribute is taken, or it is compared.
+
+    A stand-in would be found out by ``is``, and ``match`` takes classes only.
+    """
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    found: dict[int, str] = {}
+    for at, instruction in enumerate(instructions):
+        if instruction.argval != name or not instruction.opname.startswith("LOAD_"):
+            continue
+        after = [i.opname for i in instructions[at + 1 : at + 3]]
+        if after[:1] == ["IS_OP"] or after[1:] in (["IS_OP"], ["MATCH_CLASS"]):
+            found[instruction.offset] = "is"
+        elif after and after[0] in ("LOAD_ATTR", "LOAD_METHOD"):
+            found[instruction.offset] = str(instructions[at + 1].argval)
+    return found
+
+
+def _import(
+    capture: Capture,
+    name: str,
+    globals: Any = None,
+    locals: Any = None,
+    fromlist: Any = (),
+    level: int = 0,
+) -> Any:
+    """What an import statement calls."""
+    try:
+        with capture.paused():
+            module = builtins.__import__(name, globals, locals, fromlist, level)
+    except ImportError as error:
+        _note_not_imported(capture, error)
+        raise
+    return capture.view(module, imported(module))
+
+
+def _note_not_imported(capture: Capture, error: ImportError) -> None:
+    """That a module could not be imported is noted here, as far as ``sys.modules`` shows it."""
+    name = error.name
+    if name is None:
+        return
+    if name in sys.modules:  # None there means: do not import it
+        capture.guard(sys_modules.to("item", name, name), "is", sys.modules[name])
+    else:
+        capture.guard(sys_modules, "missing", name)
