@@ -89,7 +89,7 @@ def test_users_objects_are_not_values():
     assert not is_plain(Equal())
 
 
-NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.timezone.utc)
+NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
 
 DIFFERENT = [
     (1, True),
