@@ -1,5 +1,6 @@
 """Paths print as Python, read what they say, and are the same object for the same steps."""
 
+import gc
 import types
 
 import pytest
@@ -27,7 +28,7 @@ def read(path, root, **names):
         return p.code(expression(p.parent), constant)
 
     code = expression(path)
-    helpers = {"class_entry": checks.class_entry, "nth": checks.nth}
+    helpers = {"class_entry": checks.class_entry, "referents": gc.get_referents}
     return eval(code, {"root": root, **constants, **helpers, **names})
 
 
@@ -56,7 +57,8 @@ class Thing:
         (SELF.to("dict"), "vars(self)"),
         (SELF.to("dictitem", "x"), "self.x"),
         (SELF.to("rawitem", ("dict", "k")), "self['k']"),
-        (SELF.to("nth", 2), "list(self)[2]"),
+        (SELF.to("elements", "set"), "self"),
+        (SELF.to("mapping"), "self"),
         (SELF.to("call", (1, "a")), "self(1, 'a')"),
         (SELF.to("cell", 0, "closure weights"), "closure weights"),
         (SELF.to("cell", 0, "closure weights").to("contents").attr("w"), "closure weights.w"),
@@ -142,11 +144,22 @@ def test_reading_closures_and_globals():
     assert read(SELF.to("globals"), f) is globals()
 
 
-def test_reading_the_nth_element_and_calls():
-    assert read(SELF.to("nth", 1), {"a": 1, "b": 2}) == "b"
+def test_reading_elements_past_the_methods_of_a_subclass():
+    class Odd(dict):
+        def __iter__(self):
+            raise RuntimeError("never")
+
+    assert read(SELF.to("elements", "dict"), Odd(a=1, b=2)) == ("a", "b")
+    assert read(SELF.to("elements", "dict").item(1), Odd(a=1, b=2)) == "b"
+
+
+def test_reading_what_a_mapping_proxy_shows():
+    table = {"a": 1}
+    assert read(SELF.to("mapping"), types.MappingProxyType(table)) is table
+
+
+def test_reading_calls():
     assert read(SELF.to("call", (2, 3)), pow) == 8
-    with pytest.raises(StopIteration):
-        read(SELF.to("nth", 5), [1])
 
 
 def test_reading_constants():

@@ -18,7 +18,6 @@ from freshjit.programs.checks import (
     device_copy,
     has_entry,
     is_empty,
-    nth,
     other_aval,
     same_numpy,
     subvalue,
@@ -273,7 +272,6 @@ def test_small_helpers():
     assert is_empty(with_cell.__closure__[0])
     later = 1
     assert not is_empty(with_cell.__closure__[0])
-    assert nth({"a": 1, "b": 2}, 1) == "b"
     assert has_entry(Box, "__init__")
     assert not has_entry(Box, "no such entry")
     assert default_setattr(Box)

@@ -89,6 +89,8 @@ def test_users_objects_are_not_values():
     assert not is_plain(Equal())
 
 
+NOON = datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.UTC)
+
 DIFFERENT = [
     (1, True),
     (1, 1.0),
@@ -108,6 +110,7 @@ DIFFERENT = [
     (frozenset({1}), frozenset({1.0})),
     (frozenset({0.0}), frozenset({-0.0})),
     (frozenset({(1,)}), frozenset({(True,)})),
+    (frozenset([0, 8]), frozenset([8, 0])),  # gone over in another order
     (slice(1), slice(True)),
     (slice(0.0), slice(-0.0)),
     (range(2), range(3)),
@@ -119,6 +122,10 @@ DIFFERENT = [
     (1, Number(1)),
     (datetime.timedelta(0), datetime.timedelta(1)),
     (decimal.Decimal("1.0"), decimal.Decimal("1.00")),
+    (datetime.time(12), datetime.time(12, fold=1)),
+    (NOON, NOON.astimezone(datetime.timezone(datetime.timedelta(hours=1)))),
+    (datetime.timezone(datetime.timedelta(0), "X"), datetime.timezone(datetime.timedelta(0), "Y")),
+    (pathlib.PureWindowsPath("A"), pathlib.PureWindowsPath("a")),
 ]
 
 
@@ -136,9 +143,10 @@ SAME = [
     ("ab", "".join("ab")),
     (slice(1, None, 2), slice(1, None, 2)),
     (range(3), range(0, 3, 1)),
-    (frozenset({1, "a"}), frozenset({"a", 1})),
+    (frozenset([1, 2]), frozenset([2, 1])),
     (np.float32(math.nan), np.float32(math.nan)),
     (np.float64(1.5), np.float64(1.5)),
+    (NOON, datetime.datetime(2020, 1, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(0)))),
     ((1, (2.0, "x", None)), (1, (2.0, "x", None))),
 ]
 

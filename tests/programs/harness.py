@@ -21,6 +21,7 @@ import sys
 import time
 import types
 import warnings
+import weakref
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -200,7 +201,7 @@ def _inside(v, loaded):
     if t.__module__.partition(".")[0] in _FOREIGN:
         wrapped = inspect.getattr_static(v, "__wrapped__", None)
         return [("", wrapped)] if isinstance(wrapped, types.FunctionType) else []
-    if isinstance(v, (types.FrameType, types.CodeType, types.TracebackType)):
+    if isinstance(v, (types.FrameType, types.CodeType, types.TracebackType)) or t in weakref.ProxyTypes:
         return []
     if isinstance(v, dict):
         return [(f"[{k!r}]" if isinstance(k, (str, int)) else "[…]", w) for k, w in dict.items(v)]

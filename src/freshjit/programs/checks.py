@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any, cast
@@ -14,7 +13,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError
 from freshjit.state.hooks import class_entry
-from freshjit.state.values import is_plain, same_value
+from freshjit.state.values import form, is_by_value, same_value
 
 __all__ = [
     "ContentCheck",
@@ -24,7 +23,6 @@ __all__ = [
     "has_entry",
     "is_array",
     "is_empty",
-    "nth",
     "other_aval",
     "overlap",
     "same_numpy",
@@ -87,7 +85,7 @@ def _nothing() -> None:
 
 
 class KeysCheck:
-    """Whether a dict has given keys in a given order, by type and value or by identity."""
+    """Whether a dict or set has given keys in a given order, by type and value or by identity."""
 
     __slots__ = ("_same",)
 
@@ -100,12 +98,8 @@ class KeysCheck:
         return all(same(key) for same, key in zip(self._same, mapping, strict=True))
 
 
-def _by_value(key: Any) -> bool:
-    return is_plain(key) or (type(key) is tuple and all(map(_by_value, key)))
-
-
 def _key_check(wanted: Any) -> Callable[[Any], bool]:
-    if _by_value(wanted):
+    if is_by_value(wanted):
         return lambda key: same_value(key, wanted)
     if isinstance(wanted, tuple):
         kind, parts = type(wanted), list(map(_key_check, cast(tuple[Any, ...], tuple.__iter__(wanted))))
@@ -129,11 +123,6 @@ def is_empty(cell: Any) -> bool:
     return False
 
 
-def nth(collection: Any, index: int) -> Any:
-    """The n-th element in iteration order."""
-    return next(itertools.islice(iter(collection), index, None))
-
-
 def has_entry(cls: type, name: str) -> bool:
     try:
         class_entry(cls, name)
@@ -148,7 +137,7 @@ def default_setattr(cls: type) -> bool:
 
 def subvalue(value: Any, wanted: tuple[type, Any]) -> bool:
     base, plain = wanted
-    return same_value(base(value), plain)
+    return same_value(form(base, value), plain)
 
 
 # -- NumPy inputs -----------------------------------------------------------------------------------

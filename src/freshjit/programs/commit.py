@@ -10,6 +10,7 @@ from typing import Any, cast
 import jax
 import numpy as np
 
+from freshjit.state.contents import base_of, fill_buffer, members, refill_set
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
 
 __all__ = [
@@ -118,7 +119,7 @@ def _restore_cell(target: types.CellType, value: Any) -> None:
 
 
 def _setitem(target: Any, key: Any, value: Any) -> Step:
-    base = _base(target)
+    base = base_of(target)
     if base in (dict, collections.OrderedDict):
         return _set_in_mapping(target, key, value)
     old = base.__getitem__(target, key)
@@ -126,7 +127,7 @@ def _setitem(target: Any, key: Any, value: Any) -> Step:
 
 
 def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Step:
-    base = _base(target)
+    base = base_of(target)
     old = dict.get(target, key, GAP)
 
     def back() -> None:
@@ -139,12 +140,12 @@ def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Step:
 
 
 def _delitem(target: Any, key: Any, _: Any) -> Step:
-    return _replace(target, lambda: _base(target).__delitem__(target, key))
+    return _replace(target, lambda: base_of(target).__delitem__(target, key))
 
 
 def _replace(target: Any, change: Callable[[], Any]) -> Step:
     """A change of a whole container, undone by putting everything back in order."""
-    base = _base(target)
+    base = base_of(target)
     if base in (dict, collections.OrderedDict):
         old = list(dict.items(target))
 
@@ -154,22 +155,13 @@ def _replace(target: Any, change: Callable[[], Any]) -> Step:
                 base.__setitem__(target, key, value)
 
         return change, back
-    elements = list(base.__iter__(target))
+    elements = members(target)
 
     def refill() -> None:
         base.clear(target)
-        if base is set:
-            base.update(target, elements)
-        else:
-            base.extend(target, elements)
+        base.extend(target, elements)
 
-    return change, refill
-
-
-def _base(target: Any) -> Any:
-    """The built-in class whose methods go around the user's overrides."""
-    kinds = (collections.OrderedDict, dict, list, set, collections.deque)
-    return next(k for k in kinds if isinstance(target, k))
+    return change, (lambda: refill_set(target, elements)) if base is set else refill
 
 
 def _append(target: Any, _: Any, value: Any) -> Step:
@@ -189,7 +181,7 @@ def _shorten(target: collections.deque[Any], length: int) -> None:
 
 def _replace_items(target: Any, _: Any, value: list[Any]) -> Step:
     def change() -> None:
-        base = _base(target)
+        base = base_of(target)
         base.clear(target)
         base.extend(target, value)
 
@@ -198,7 +190,7 @@ def _replace_items(target: Any, _: Any, value: list[Any]) -> Step:
 
 def _replace_dict(target: Any, _: Any, value: dict[Any, Any]) -> Step:
     def change() -> None:
-        base = _base(target)
+        base = base_of(target)
         base.clear(target)
         for key, item in value.items():
             base.__setitem__(target, key, item)
@@ -207,11 +199,7 @@ def _replace_dict(target: Any, _: Any, value: dict[Any, Any]) -> Step:
 
 
 def _replace_set(target: Any, _: Any, value: list[Any]) -> Step:
-    def change() -> None:
-        set.clear(target)
-        set.update(target, value)
-
-    return _replace(target, change)
+    return _replace(target, lambda: refill_set(target, value))
 
 
 def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> Step:
@@ -219,13 +207,9 @@ def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> 
     return lambda: target.__setitem__(..., value), lambda: target.__setitem__(..., old)
 
 
-def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Step:
-    old = list(target)
-    return lambda: _put(target, value), lambda: _put(target, old)
-
-
-def _put(target: Any, values: list[Any]) -> None:
-    target[:] = type(target)(target.typecode, values) if hasattr(target, "typecode") else bytearray(values)
+def _fill_buffer(target: Any, _: Any, value: bytes) -> Step:
+    old = bytes(memoryview(target))
+    return lambda: fill_buffer(target, value), lambda: fill_buffer(target, old)
 
 
 def _fill_item(target: np.ndarray[Any, Any], _: Any, value: tuple[Any, Any]) -> Step:

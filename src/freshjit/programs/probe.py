@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import gc
 import itertools
 import math
 import types
@@ -70,8 +71,9 @@ _HELPERS: dict[str, Any] = {
     "other_aval": checks.other_aval,
     "is_array": checks.is_array,
     "is_empty": checks.is_empty,
-    "nth": checks.nth,
     "overlap": checks.overlap,
+    "referents": gc.get_referents,
+    "OrderedDict": collections.OrderedDict,
     "has_entry": checks.has_entry,
     "default_setattr": checks.default_setattr,
     "subvalue": checks.subvalue,
@@ -166,7 +168,15 @@ def generate(
 
 
 # What reading a path raises if the thing is no longer there, or no longer what it was.
-UNREADABLE = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, StopIteration)
+UNREADABLE = (
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    ArithmeticError,
+    StopIteration,
+    ReferenceError,
+)
 
 
 def read(path: Path, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -297,8 +307,6 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             if all(type(k) is str for k in wanted):
                 return f"(*{value},) != {writer.bind(wanted, 'keys')}"
             return f"not {writer.bind(checks.KeysCheck(wanted), 'keys')}({value})"
-        case "elements":
-            return f"not same_value(frozenset({value}), {writer.bind(wanted, 'k')})"
         case "alias":
             return f"{value} is not {writer.read(wanted)}"
         case "absent":

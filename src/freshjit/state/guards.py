@@ -20,14 +20,13 @@ Kind = Literal[
     "type",  # type(p) is value
     "is",  # p is value
     "value",  # a plain Python value: same type, same bits
-    "equal",  # a value of a library's own immutable kind (dtype, sharding…): same type, equal
+    "equal",  # a value of a library's own immutable kind (dtype, date…): same type, same value
     "code",  # a function: its code object
     "aval",  # an array that is an input: shape, dtype, weak type, sharding of its type
     "buffer",  # a bytearray or array.array: its bytes
     "content",  # an array whose value the traced code needed: (dtype, shape, bytes)
     "len",  # number of elements
-    "keys",  # the keys of a dict, in order
-    "elements",  # the elements of a set of plain values
+    "keys",  # the keys of a dict, or the elements of a set, in order
     "alias",  # p is the object at another path
     "absent",  # the instance at p has no attribute of its own by this name
     "classless",  # no class in the MRO of the class at p has this name
@@ -36,7 +35,7 @@ Kind = Literal[
     "empty",  # the cell at p is empty
     "present",  # the instance at p has an attribute of its own by this name
     "unset",  # the slot of this name is not set
-    "subvalue",  # an instance of a subclass of int, str…: its value as the base class has it
+    "subvalue",  # an instance of a subclass of int, date…: its value as the base class has it
     "outcome",  # an expression over numbers in state, (expression, result): the same result
     "subclass",  # the class at p is, or is not, a subclass of an abstract one: (class, answer)
     "default",  # the class at p has the default object.__setattr__

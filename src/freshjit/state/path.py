@@ -26,7 +26,8 @@ Step = Literal[
     "classattr",  # the raw entry of a class (or of its bases), no descriptor applied
     "item",  # p[key]
     "rawitem",  # p[key] for a subclass of dict or list, without its own __getitem__
-    "nth",  # the n-th element of a set, a deque, or of the keys of a dict
+    "elements",  # what is in a container, or the keys of a dict, as a tuple; the key is the base class
+    "mapping",  # what a mapping proxy shows
     "cell",  # the n-th cell of a function
     "contents",  # the value inside a cell
     "globals",  # the global namespace of a function
@@ -124,8 +125,6 @@ class Path:
                 return f"{base}[{shown(key)}]"
             case "rawitem":
                 return f"{base}[{shown(key[1])}]"
-            case "nth":
-                return f"list({base})[{key}]"
             case "call":
                 return f"{base}({', '.join(map(shown, key))})"
             case "dict":
@@ -170,8 +169,10 @@ class Path:
             case "rawitem":
                 base, index = key
                 return f"{base}.__getitem__({parent}, {constant(index)})"
-            case "nth":
-                return f"nth({parent}, {key})"
+            case "elements":
+                return f"(*{key}.__iter__({parent}),)"
+            case "mapping":
+                return f"referents({parent})[0]"
             case "cell":
                 return f"{parent}.__closure__[{key}]"
             case "contents":

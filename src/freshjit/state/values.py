@@ -10,19 +10,29 @@ import pathlib
 import re
 import struct
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-__all__ = ["is_iterator", "is_plain", "is_value_like", "same_value"]
+__all__ = [
+    "base_and_form",
+    "form",
+    "identity",
+    "is_by_value",
+    "is_iterator",
+    "is_plain",
+    "is_value_like",
+    "same_value",
+]
 
 _PLAIN = frozenset(
     (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
 )
 
-# Immutable values of libraries whose equality is known to be complete: compared with ==, which is
-# never done with the user's own classes.
+# Immutable values of libraries. What has no form below is compared with ==, which is never done with the
+# user's own classes.
 _VALUE_LIKE: tuple[type, ...] = (
     np.dtype,
     jax.sharding.Sharding,
@@ -33,6 +43,7 @@ _VALUE_LIKE: tuple[type, ...] = (
     datetime.date,
     datetime.timedelta,
     datetime.time,
+    datetime.timezone,
     decimal.Decimal,
     fractions.Fraction,
     pathlib.PurePath,
@@ -41,9 +52,54 @@ _VALUE_LIKE: tuple[type, ...] = (
 )
 
 
+def _zone(zone: datetime.tzinfo | None) -> Any:
+    """A time zone: what is no plain offset goes by identity (``zoneinfo`` has one object for each)."""
+    return repr(zone) if zone is None or type(zone) is datetime.timezone else zone
+
+
+# What says all there is to a value, where == does not: an hour in another zone, a path in other letters.
+# Methods are those of the base class: a subclass of the user's may have its own.
+_FORMS: dict[type, Callable[[Any], Any]] = {
+    int: int.__int__,
+    float: float.__float__,
+    complex: complex.__complex__,
+    str: str.__str__,
+    bytes: bytes.__bytes__,
+    datetime.datetime: lambda v: (
+        datetime.datetime.isoformat(v.replace(tzinfo=None)),
+        v.fold,
+        _zone(v.tzinfo),
+    ),
+    datetime.date: datetime.date.isoformat,
+    datetime.time: lambda v: (datetime.time.isoformat(v.replace(tzinfo=None)), v.fold, _zone(v.tzinfo)),
+    datetime.timedelta: lambda v: (v.days, v.seconds, v.microseconds),
+    datetime.timezone: _zone,
+    decimal.Decimal: decimal.Decimal.__str__,
+    fractions.Fraction: lambda v: (v.numerator, v.denominator),
+    pathlib.PurePath: pathlib.PurePath.__str__,
+    uuid.UUID: lambda v: (v.int, v.is_safe.name),
+}
+
+
 def is_plain(value: Any) -> bool:
     """Whether ``value`` is one of Python's own immutable values, compared by type and bits."""
     return type(value) in _PLAIN
+
+
+def is_by_value(value: Any) -> bool:
+    """Whether ``value`` is plain, or a tuple or frozenset of such: ``same_value`` says all about it."""
+    return is_plain(value) or (type(value) in (tuple, frozenset) and all(map(is_by_value, value)))
+
+
+def base_and_form(value: Any) -> tuple[type, Any] | None:
+    """What an instance of a subclass is besides its attributes: the base class, and its value there."""
+    base = next((base for base in _FORMS if isinstance(value, base)), None)
+    return None if base is None else (base, _FORMS[base](value))
+
+
+def form(base: type, value: Any) -> Any:
+    """What a value is as an instance of this base class."""
+    return _FORMS[base](value)
 
 
 def is_value_like(value: Any) -> bool:
@@ -73,29 +129,28 @@ def same_value(a: Any, b: Any) -> bool:
         return all(same_value(x, y) for x, y in zip(_parts(a), _parts(b), strict=True))
     if isinstance(a, np.generic):
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
-    if kind is tuple:
+    if kind is tuple or kind is frozenset:  # a frozenset can be gone over: its order counts
         return len(a) == len(b) and all(map(same_value, a, b))
-    if kind is frozenset:
-        return set(map(_exact, a)) == set(map(_exact, b))
     if kind is range:
         return (a.start, a.stop, a.step) == (b.start, b.stop, b.step)
-    if kind is decimal.Decimal:
-        return str(a) == str(b)
-    return a is b or bool(a == b)
+    if a is b or kind in _PLAIN:
+        return a is b or bool(a == b)
+    if isinstance(a, datetime.tzinfo) and kind is not datetime.timezone:
+        return False
+    base = next((base for base in _FORMS if issubclass(kind, base)), None)
+    return bool(a == b) if base is None else same_value(_FORMS[base](a), _FORMS[base](b))
 
 
-def _exact(value: Any) -> Any:
-    """A hashable form of a value that keeps apart what Python's equality does not."""
+def identity(value: Any) -> Any:
+    """A hashable form that keeps apart what Python's equality does not; things that are no values by id."""
     kind = type(value)
     if kind is float:
         return kind, struct.pack("d", value)
     if kind is complex:
         return kind, struct.pack("dd", value.real, value.imag)
-    if kind is tuple:
-        return kind, tuple(map(_exact, value))
-    if kind is frozenset:
-        return kind, frozenset(map(_exact, value))
-    return kind, value
+    if kind in (tuple, frozenset):
+        return kind, tuple(map(identity, value))
+    return kind, value if kind in _PLAIN and kind is not slice else id(value)
 
 
 def _parts(value: slice) -> tuple[Any, Any, Any]:

@@ -31,8 +31,9 @@ from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import user_line
 from freshjit.state.hooks import can_hook
+from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
-from freshjit.state.values import is_iterator, is_plain, is_value_like
+from freshjit.state.values import base_and_form, is_iterator, is_plain, is_value_like
 from freshjit.state.views import (
     arrays,
     callbacks,
@@ -85,6 +86,7 @@ _EXACT: dict[type, View] = {
     weakref.ref: functions.view_weakref,
     bytearray: containers.view_buffer,
     array.array: containers.view_buffer,
+    memoryview: containers.view_memory,
     threading.local: containers.view_thread_local,
     contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
@@ -98,6 +100,8 @@ def register(kind: type, view: View) -> None:
 
 def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
+    if type(value) in weakref.ProxyTypes:  # first: it must not be asked for anything if its object is gone
+        return objects.view_weak_proxy(capture, value, path)
     if capture.overrides is not None:
         capture.overrides.check(value, path)
     if is_plain(value) or isinstance(value, np.generic):
@@ -123,12 +127,17 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         view = objects.view_object if can_hook(kind) else opaque.view_opaque
         return view(capture, value, path)
     if is_value_like(value):
-        capture.guard(path, "equal", value)
-        return capture.remember(value, value, path)
+        return _value_like(capture, value, path)
     if isinstance(value, types.ModuleType):
         return modules.view_module(capture, value, path)
-    if isinstance(value, (dict, list, set, tuple, frozenset, collections.deque)):
+    if isinstance(value, tuple):
+        return containers.view_tuple(capture, value, path)
+    if isinstance(value, (set, frozenset)):
+        return containers.view_set(capture, value, path)
+    if isinstance(value, (dict, list, collections.deque)):
         return containers.view_subclass(capture, value, path)
+    if isinstance(value, (bytearray, array.array)):
+        return containers.view_buffer(capture, value, path)
     if isinstance(value, (int, float, complex, str, bytes)):
         return _subclass_of_plain(capture, value, path)
     if isinstance(value, weakref.ref):
@@ -159,11 +168,22 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     return opaque.view_opaque(capture, value, path)
 
 
-def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
-    base: Any = next(b for b in (int, float, complex, str, bytes) if isinstance(value, b))
-    capture.guard(path, "type", type(value))
-    capture.guard(path, "subvalue", (base, base(value)))
+def _value_like(capture: Capture, value: Any, path: Path) -> Any:
+    if is_user_class(type(value)) and base_and_form(value) is not None:
+        return _subclass_of_plain(capture, value, path)
+    capture.guard(path, "equal", value)
+    capture.remember(value, value, path)
+    zone = getattr(value, "tzinfo", None)
+    if zone is not None and can_hook(type(zone)):
+        capture.view(zone, path.attr("tzinfo"))  # its methods are the user's
     return value
+
+
+def _subclass_of_plain(capture: Capture, value: Any, path: Path) -> Any:
+    """An instance of the user's own subclass of ``int``, ``str``, ``date``…: a value, and an object."""
+    capture.guard(path, "type", type(value))
+    capture.guard(path, "subvalue", base_and_form(value))
+    return objects.adopt_object(capture, value, value, path) if can_hook(type(value)) else value
 
 
 def _copy_of_iterator(value: Any) -> Any:

@@ -7,17 +7,30 @@ commit, in place: aliases stay aliases.
 
 from __future__ import annotations
 
+import array
 import collections
-import copy
+import gc
 import threading
 import types
 import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from freshjit.state.hooks import GAP
+import numpy as np
+
+from freshjit.errors import UnsupportedStateError
+from freshjit.state.contents import (
+    OrderedFrozenset,
+    OrderedSet,
+    base_of,
+    fill_buffer,
+    members,
+    refill_set,
+)
+from freshjit.state.guards import user_line
+from freshjit.state.hooks import GAP, can_hook, class_entry, slots_of
 from freshjit.state.path import Path, shown
-from freshjit.state.values import is_plain
+from freshjit.state.values import is_by_value, is_value_like, same_value
 from freshjit.state.views import objects
 
 if TYPE_CHECKING:
@@ -52,8 +65,9 @@ class SequenceCopy:
         return items_of(self.view)
 
     def restore(self, snapshot: Any) -> None:
-        _clear(self.view)
-        self.view.extend(snapshot)
+        base = base_of(self.view)
+        base.clear(self.view)
+        base.extend(self.view, snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         now = items_of(self.view)
@@ -69,7 +83,7 @@ class SequenceCopy:
             if key == "all":
                 self.restore(value)
             else:
-                self.view[key] = value
+                base_of(self.view).__setitem__(self.view, key, value)
 
     def content(self, key: Any) -> Any:
         if key == "all":
@@ -92,9 +106,11 @@ class MappingCopy:
         from freshjit.state.capture import Write
 
         now = dict(_pairs(self.contents))
-        before = [k for k in self.initial if k in now]
-        if before != [k for k in now if k in self.initial]:
-            yield Write(self.path, "replacedict", None, now)  # the order changed: all of it is rewritten
+        kept = [k for k in self.initial if k in now]
+        if not _same_keys([*kept, *(k for k in now if k not in self.initial)], list(now)):
+            # The order has changed, or a key is an equal one now: all of it is rewritten.
+            place = self.path if self.set_action == "setitem" else self.path.to("dict")
+            yield Write(place, "replacedict", None, now)
             return
         for key in self.initial:
             if key not in now:
@@ -110,9 +126,10 @@ class MappingCopy:
         return dict(_pairs(self.contents))
 
     def restore(self, snapshot: Any) -> None:
-        dict.clear(self.contents)
+        base = base_of(self.contents)
+        base.clear(self.contents)
         for key, value in snapshot.items():
-            type(self.contents).__setitem__(self.contents, key, value)
+            base.__setitem__(self.contents, key, value)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         now = dict(_pairs(self.contents))
@@ -121,11 +138,12 @@ class MappingCopy:
         return changed
 
     def apply(self, changes: dict[Any, Any]) -> None:
+        base = base_of(self.contents)
         for key, value in changes.items():
-            if value is GAP:
-                self.contents.pop(key, None)
-            else:
-                self.contents[key] = value
+            if value is not GAP:
+                base.__setitem__(self.contents, key, value)
+            elif dict.__contains__(self.contents, key):
+                base.__delitem__(self.contents, key)
 
     def content(self, key: Any) -> Any:
         return dict.__getitem__(self.contents, key)
@@ -137,40 +155,50 @@ class MappingCopy:
 
 
 class SetCopy:
-    """A set."""
+    """A set. What is in it, and in which order, is told by identity: 1 and True are equal."""
 
     def __init__(self, view: set[Any], path: Path) -> None:
         self.view, self.path = view, path
-        self.initial = set(view)
+        self.initial = members(view)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
-        if self.view != self.initial:
-            yield Write(self.path, "replaceset", None, list(self.view))
+        now = members(self.view)
+        if not _same_things(now, self.initial):
+            yield Write(self.path, "replaceset", None, now)
 
     def start(self) -> Any:
         return self.initial
 
     def snapshot(self) -> Any:
-        return set(self.view)
+        return members(self.view)
 
     def restore(self, snapshot: Any) -> None:
-        self.view.clear()
-        self.view.update(snapshot)
+        refill_set(self.view, snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        return {} if self.view == snapshot else {"all": set(self.view)}
+        return {} if _same_things(members(self.view), snapshot) else {"all": self.content("all")}
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for value in changes.values():
-            self.restore(value)
+            self.restore(members(value))
 
     def content(self, key: Any) -> Any:
-        return self.snapshot()
+        now = members(self.view)
+        copied = set(now)  # as a whole: nothing that JAX would take apart
+        return copied if _same_things(members(copied), now) else OrderedSet(now)
 
     def place(self, key: Any) -> Path:
         return self.path
+
+
+def _same_things(a: list[Any], b: list[Any]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def _same_keys(a: list[Any], b: list[Any]) -> bool:
+    return all(x is y or (is_by_value(x) and same_value(x, y)) for x, y in zip(a, b, strict=True))
 
 
 def _pairs(mapping: dict[Any, Any]) -> Any:
@@ -180,11 +208,7 @@ def _pairs(mapping: dict[Any, Any]) -> Any:
 
 
 def items_of(view: Any) -> list[Any]:
-    return list(list.__iter__(view)) if isinstance(view, list) else list(view)
-
-
-def _clear(view: Any) -> None:
-    list.clear(view) if isinstance(view, list) else view.clear()
+    return list(base_of(view).__iter__(view))
 
 
 def view_list(capture: Capture, value: list[Any], path: Path) -> Any:
@@ -218,7 +242,7 @@ def _watch(capture: Capture, value: Any, view: Any, path: Path) -> None:
 
 def element(path: Path, container: Any, key: Any) -> Path:
     """The path of an element, which no method of the user's own takes part in reading."""
-    for base in (tuple, list, dict):
+    for base in (tuple, list, dict, collections.deque):
         if isinstance(container, base):
             label = label_of_key(container, str(path), key)
             if type(container) is base:
@@ -234,13 +258,37 @@ def label_of_key(container: Any, label: str, key: Any) -> str:
 
 
 def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:
-    capture.guard(path, "type", type(value))
-    capture.guard(path, "len", len(value))
-    items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
-    if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
-        return capture.remember(value, value, path)
+    """A tuple, or an instance of a subclass of one: a named tuple, say."""
     kind: Any = type(value)
-    return capture.remember(value, tuple.__new__(kind, items), path)
+    capture.guard(path, "type", kind)
+    capture.guard(*_length(path, value))
+    old = tuple.__iter__(value)
+    items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
+    view = value if _same_things(items, list(old)) else tuple.__new__(kind, items)
+    return _remember(capture, value, view, path)
+
+
+def _remember(capture: Capture, value: Any, view: Any, path: Path) -> Any:
+    """Note what stands for a container: of the user's own subclass, attributes and class count too."""
+    kind = type(value)
+    if not can_hook(kind):
+        return capture.remember(value, view, path)
+    if objects.instance_dict(value) is not None or slots_of(kind):
+        return objects.adopt_object(capture, value, view, path)
+    capture.hooks.add(kind)
+    return capture.remember(value, view, path)
+
+
+def _length(path: Path, value: Any) -> tuple[Path, Any, int]:
+    """The guard on the length, for which no method of the user's own is asked."""
+    base = base_of(value)
+    place = path if class_entry(type(value), "__len__") is base.__len__ else _members(path, value)
+    return place, "len", base.__len__(value)
+
+
+def _members(path: Path, container: Any) -> Path:
+    """The path of the elements of a set, or the keys of a dict, as a tuple."""
+    return path.to("elements", base_of(container).__name__)
 
 
 def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
@@ -256,20 +304,23 @@ def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
 
 
 def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
-    keys = tuple(key for key, _ in _pairs(value))
-    capture.guard(path, "keys", keys)
-    base = "dict" if type(value) is not collections.OrderedDict else "OrderedDict"
-    store: Any = dict.__setitem__ if base == "dict" else collections.OrderedDict.__setitem__
+    pairs = list(_pairs(value))
+    keys = tuple(key for key, _ in pairs)
+    base = base_of(value)
+    capture.guard(path if type(value) in OWN_KEYS else _members(path, value), "keys", keys)
     # JAX's pytrees put a dict together again with its keys sorted (a training step does, the first time).
     # Items are looked at in that order, so that the inputs come in the same order before and after, and what
     # has been compiled for the one serves the other.
-    pairs = list(_pairs(value))
     views: list[Any] = [None] * len(pairs)
     for i in _pytree_order(keys):
         key, item = pairs[i]
         views[i] = capture.view(item, element(path, value, key))
     for i, key in enumerate(keys):
-        store(view, _view_key(capture, key, path, i), views[i])
+        base.__setitem__(view, _view_key(capture, key, value, path, i), views[i])
+
+
+# Going over one of these gives its keys, whatever subclass of the user's there is.
+OWN_KEYS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
 
 def _pytree_order(keys: tuple[Any, ...]) -> list[int]:
@@ -278,27 +329,106 @@ def _pytree_order(keys: tuple[Any, ...]) -> list[int]:
     return sorted(positions, key=keys.__getitem__) if {*map(type, keys)} in ({str}, {int}) else positions
 
 
-def _view_key(capture: Capture, key: Any, path: Path, index: int) -> Any:
-    """Plain keys are taken as they are; a function among them must be the clone it is elsewhere."""
-    if is_plain(key) or isinstance(key, (type, weakref.ref)):
+def _view_key(capture: Capture, key: Any, container: Any, path: Path, index: int) -> Any:
+    """A key of a dict (the keys are guarded by value and identity already)."""
+    if is_by_value(key) or (isinstance(key, type) and not can_hook(key)):
         return key
-    return capture.view(key, path.to("nth", index))
+    return _view_hashed(capture, key, _member(path, container, index))
+
+
+def _member(path: Path, container: Any, index: int) -> Path:
+    return _members(path, container).to("item", index, f"list({path})[{index}]")
+
+
+def _view_hashed(capture: Capture, value: Any, path: Path) -> Any:
+    """An element of a set or a key of a dict: a weak reference must be found there as it is."""
+    if not isinstance(value, weakref.ref):
+        return capture.view(value, path)
+    capture.guard(path, "is", value)
+    target: Any = value()
+    if target is not None and capture.view(target, path.to("call", ())) is not target:
+        capture.report_frozen(
+            f"{path} refers to a {type(target).__name__}, which traced code reaches past freshjit",
+            "Keep the thing itself where it can be found, or refer to an object that holds it.",
+        )
+    return capture.remember(value, value, path)
 
 
 def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> Any:
-    capture.guard(path, "type", type(value))
-    if all(is_plain(v) or isinstance(v, (tuple, frozenset, type)) for v in value):
-        capture.guard(path, "elements", frozenset(value))
-        elements = list(value)
-    else:
-        capture.guard(path, "len", len(value))
-        elements = [capture.view(v, path.to("nth", i)) for i, v in enumerate(value)]
+    """A set or frozenset, or an instance of a subclass of one."""
+    kind: Any = type(value)
+    elements = members(value)
+    capture.guard(path, "type", kind)
     if isinstance(value, frozenset):
-        return capture.remember(value, frozenset(elements), path)
-    view = set(elements)
-    capture.remember(value, view, path)
+        views = _view_elements(capture, value, elements, path)
+        view = value if _same_things(views, elements) else _frozenset_of(capture, kind, views, path)
+        return _remember(capture, value, view, path)
+    view = _copy_of_set(value, elements)
+    _remember(capture, value, view, path)
+    views = _view_elements(capture, value, elements, path)
+    if not _same_things(views, members(view)):
+        set.clear(view)
+        set.update(view, views)
+        if isinstance(view, OrderedSet):
+            view.put_in_order(views)
+        _check_order(capture, view, views, path)
     capture.mutable(SetCopy(view, path))
     return view
+
+
+def _view_elements(capture: Capture, value: Any, elements: list[Any], path: Path) -> list[Any]:
+    """The views of the elements, in order. If all have values of their own, they are guarded all at once."""
+    place = path if type(value) in (set, frozenset) else _members(path, value)
+    if all(map(is_by_value, elements)):
+        capture.guard(place, "keys", tuple(elements))
+        return elements
+    capture.guard(place, "len", len(elements))
+    views: list[Any] = []
+    for i, element in enumerate(elements):
+        place = _member(path, value, i)
+        if is_by_value(element):
+            capture.guard(place, "value", element)
+            views.append(element)
+        else:
+            views.append(_view_hashed(capture, element, place))
+    return views
+
+
+def _copy_of_set(value: set[Any], elements: list[Any]) -> Any:
+    """A copy in the same order, which calls no ``__hash__``; of the same class, if that can be had so.
+
+    A copy of a set that once held more may have another order; and a view that is not the thing itself (a
+    clone of a function) has another hash.
+    """
+    kind = type(value)
+    view = kind.__new__(kind)
+    set.update(view, value)
+    in_order = _same_things(members(view), elements) and all(map(_is_seen_as_itself, elements))
+    return view if in_order or kind is not set else OrderedSet(elements)
+
+
+def _is_seen_as_itself(value: Any) -> bool:
+    if isinstance(value, (tuple, frozenset)):
+        return all(map(_is_seen_as_itself, base_of(value).__iter__(value)))
+    if is_by_value(value) or isinstance(value, (type, weakref.ref, np.generic)) or is_value_like(value):
+        return True
+    return can_hook(type(value)) and type(value).__hash__ is not None
+
+
+def _frozenset_of(capture: Capture, kind: Any, views: list[Any], path: Path) -> Any:
+    if kind is frozenset:
+        return OrderedFrozenset(views)
+    view = frozenset.__new__(kind, views)
+    _check_order(capture, view, views, path)
+    return view
+
+
+def _check_order(capture: Capture, view: Any, wanted: list[Any], path: Path) -> None:
+    if not _same_things(members(view), wanted):
+        capture.report_frozen(
+            f"{path} is a set that was seen in another order than its own",
+            "If the order matters, keep the elements in a list.",
+        )
 
 
 def view_namespace(capture: Capture, value: types.SimpleNamespace, path: Path) -> Any:
@@ -318,26 +448,26 @@ class BufferCopy:
 
     def __init__(self, view: Any, path: Path) -> None:
         self.view, self.path = view, path
-        self.initial = list(view)
+        self.initial = bytes(memoryview(view))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         from freshjit.state.capture import Write
 
-        if list(self.view) != self.initial:
-            yield Write(self.path, "fillbuffer", None, list(self.view))
+        if bytes(memoryview(self.view)) != self.initial:
+            yield Write(self.path, "fillbuffer", None, bytes(memoryview(self.view)))
 
     def start(self) -> Any:
         return self.initial
 
     def snapshot(self) -> Any:
-        return list(self.view)
+        return bytes(memoryview(self.view))
 
     def restore(self, snapshot: Any) -> None:
-        del self.view[:]
-        self.view.extend(snapshot)
+        fill_buffer(self.view, snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        return {} if list(self.view) == snapshot else {"all": list(self.view)}
+        now = bytes(memoryview(self.view))
+        return {} if now == snapshot else {"all": now}
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for value in changes.values():
@@ -352,12 +482,39 @@ class BufferCopy:
 
 def view_buffer(capture: Capture, value: Any, path: Path) -> Any:
     """Numbers in a mutable buffer of Python's: a copy, guarded by its bytes."""
-    capture.guard(path, "type", type(value))
-    capture.guard(path, "buffer", bytes(value))
-    view = copy.copy(value)
-    capture.remember(value, view, path)
+    kind: Any = type(value)
+    capture.guard(path, "type", kind)
+    contents = bytes(memoryview(value))
+    if isinstance(value, array.array):
+        view = array.array.__new__(kind, value.typecode, contents)
+        capture.guard(path.attr("typecode"), "value", value.typecode)
+    else:
+        view = bytearray.__new__(kind)
+        bytearray.__init__(view, contents)
+    capture.guard(path, "buffer", contents)
+    _remember(capture, value, view, path)
     capture.mutable(BufferCopy(view, path))
     return view
+
+
+def view_memory(capture: Capture, value: memoryview, path: Path) -> Any:
+    """A ``memoryview``: the same part of the view of the thing whose memory it shows."""
+    owner = value.obj
+    if not isinstance(owner, (bytes, bytearray, array.array)) or not value.c_contiguous:
+        raise UnsupportedStateError(
+            f"{path} is a memoryview of a {type(owner).__name__}, which freshjit cannot follow (read at "
+            f"{user_line()}).\nUse the thing itself, or pass the numbers as an argument."
+        )
+    capture.guard(path, "is", value)
+    start = _address(value) - _address(owner)
+    flat = memoryview(capture.view(owner, path.attr("obj"))).cast("B")[start : start + value.nbytes]
+    kind: Any = value.format
+    view = flat.cast(kind, value.shape or ()) if value.ndim > 1 else flat if kind == "B" else flat.cast(kind)
+    return capture.remember(value, view.toreadonly() if value.readonly else view, path)
+
+
+def _address(memory: Any) -> int:
+    return np.frombuffer(memory, np.uint8).__array_interface__["data"][0] if len(memory) else 0
 
 
 def view_thread_local(capture: Capture, value: Any, path: Path) -> Any:
@@ -373,13 +530,18 @@ def view_thread_local(capture: Capture, value: Any, path: Path) -> Any:
 
 
 def view_mapping_proxy(capture: Capture, value: types.MappingProxyType[Any, Any], path: Path) -> Any:
+    """A read-only view of a mapping: of what traced code sees of that one."""
     capture.guard(path, "type", types.MappingProxyType)
-    capture.guard(path, "keys", tuple(value))
-    view = types.MappingProxyType({k: capture.view(v, path.item(k)) for k, v in value.items()})
+    (mapping,) = gc.get_referents(value)
+    view = types.MappingProxyType(capture.view(mapping, path.to("mapping")))
     return capture.remember(value, view, path)
 
 
-DICT_VIEWS = {type({}.keys()): "keys", type({}.values()): "values", type({}.items()): "items"}
+DICT_VIEWS = {
+    type(getattr(kind(), name)()): name
+    for kind in (dict, collections.OrderedDict)
+    for name in ("keys", "values", "items")
+}
 
 
 def view_dict_view(capture: Capture, value: Any, path: Path) -> Any:
@@ -390,40 +552,25 @@ def view_dict_view(capture: Capture, value: Any, path: Path) -> Any:
 
 
 def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
-    """An instance of the user's own subclass of a container: a shadow of the same class."""
+    """An instance of the user's own subclass of a container that can change: a shadow of the same class."""
     kind: Any = type(value)
     capture.guard(path, "type", kind)
-    if isinstance(value, tuple):
-        items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
-        view = tuple.__new__(kind, items)
-        _copy_attributes_of_tuple(value, view)
-        capture.remember(value, view, path)
-        capture.hooks.add(kind)
-        return view
-    if isinstance(value, (set, frozenset)):
-        capture.guard(path, "elements", frozenset(value))
-        return capture.remember(value, value, path)
     view = kind.__new__(kind)
+    if isinstance(value, collections.deque):
+        capture.guard(path.attr("maxlen"), "value", value.maxlen)
+        collections.deque.__init__(view, (), value.maxlen)
     objects.adopt_object(capture, value, view, path)
     if isinstance(value, dict):
         if isinstance(value, collections.defaultdict):
             view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
         _fill_dict(capture, value, view, path)
         capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
-    elif isinstance(value, list):
-        capture.guard(path, "len", len(value))
-        items = list(enumerate(list.__iter__(value)))
-        list.extend(view, [capture.view(item, element(path, value, i)) for i, item in items])
-        capture.mutable(SequenceCopy(view, path))
-    else:
-        view.extend([capture.view(item, path.item(i)) for i, item in enumerate(value)])
-        capture.mutable(SequenceCopy(view, path))
+        return view
+    capture.guard(*_length(path, value))
+    items = enumerate(items_of(value))
+    base_of(view).extend(view, [capture.view(item, element(path, value, i)) for i, item in items])
+    capture.mutable(SequenceCopy(view, path))
     return view
-
-
-def _copy_attributes_of_tuple(value: Any, view: Any) -> None:
-    if hasattr(value, "__dict__"):
-        view.__dict__.update(value.__dict__)
 
 
 # The containers that JAX takes apart and rebuilds.
@@ -436,3 +583,12 @@ def watch_argument(capture: Capture, value: Any, path: Path) -> None:
         capture.mutable(MappingCopy(value, path, ("setitem", "delitem")))
     else:
         capture.mutable(SequenceCopy(value, path))
+
+
+def put_in_order(capture: Capture, rebuilt: dict[Any, Any], original: dict[Any, Any], path: Path) -> None:
+    """Give a dict among the traced arguments, which JAX has rebuilt with sorted keys, the caller's order."""
+    if len(original) > 1:
+        capture.guard(path, "keys", tuple(original))
+        items = {key: rebuilt[key] for key in original}
+        base_of(rebuilt).clear(rebuilt)
+        base_of(rebuilt).update(rebuilt, items)

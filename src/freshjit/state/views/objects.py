@@ -11,6 +11,7 @@ import enum
 import functools
 import threading
 import types
+import weakref
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ class ObjectState:
         attrs: the instance dictionary as traced code sees it, as far as it was read or written.
         initial: what was there first, for each name that was read.
         elsewhere: attributes that other threads have written meanwhile (see ``Hooks``).
+        moved: attributes that were deleted and set again: they come last now.
     """
 
     __slots__ = (
@@ -49,6 +51,7 @@ class ObjectState:
         "deleted",
         "elsewhere",
         "initial",
+        "moved",
         "original",
         "path",
         "plain_access",
@@ -69,6 +72,7 @@ class ObjectState:
         self.slots: dict[str, Any] = {}
         self.slots_initial: dict[str, Any] = {}
         self.deleted: set[str] = set()
+        self.moved: set[str] = set()
         self.complete = False
         self.where: dict[str, SourceLine | None] = {}
         self.shares_dict = False
@@ -103,8 +107,11 @@ class ObjectState:
         for name in gone:
             if name not in self.attrs and self.real is not None and name in self.real:
                 yield Write(self.path, "delattr", name, None, self.where.get(name))
+        moved = self._moved()
+        for name in moved:
+            yield Write(self.path, "delattr", name, None, self.where.get(name))
         for name, value in self.attrs.items():
-            if name in self.initial and self.initial[name] is value:
+            if name in self.initial and self.initial[name] is value and name not in moved:
                 continue
             raw = _entry(cls, name)
             plain = simple and (raw is _MISSING or not is_data_descriptor(raw)) and name.isidentifier()
@@ -118,6 +125,15 @@ class ObjectState:
                 yield Write(self.path, "delattr", name, None, self.where.get(name))
             else:
                 yield Write(self.path, "setslot", name, value, self.where.get(name))
+
+    def _moved(self) -> list[str]:
+        """The attributes that are there and have another place among the others now."""
+        real = self.real or {}
+        now = [name for name in self.attrs if name in real]
+        if not self.complete:
+            return [name for name in now if name in self.moved]
+        kept = (name for name in real if name in self.attrs)
+        return now[next((i for i, (a, b) in enumerate(zip(now, kept, strict=True)) if a != b), len(now)) :]
 
     def start(self) -> Any:
         return dict(self.initial), dict(self.slots_initial), set[str]()
@@ -290,6 +306,23 @@ def known_member(capture: Capture, member: enum.Enum) -> ObjectState | None:
     return capture.objects[id(member)]
 
 
+def view_weak_proxy(capture: Capture, value: Any, path: Path) -> Any:
+    """A ``weakref.proxy``: the attributes are those of the object that it stands for."""
+    capture.guard(path, "type", type(value))
+    try:
+        with capture.paused():
+            target = value.__reduce_ex__.__self__  # the proxy hands out the methods of its object
+    except ReferenceError:
+        raise UnsupportedStateError(
+            f"{path} is a weakref.proxy whose object is gone (read at {user_line()}): what it stood for "
+            "cannot be compared.\nKeep a weakref.ref, which says whether there still is an object."
+        ) from None
+    place = path.to("attr", "__reduce_ex__", str(path)).to("attr", "__self__", str(path))
+    view = capture.view(target, place)
+    capture.keep(view)
+    return capture.remember(value, value if view is target else weakref.proxy(view), path)
+
+
 def view_class(capture: Capture, value: type, path: Path) -> Any:
     capture.guard(path, "is", value)
     capture.remember(value, value, path)
@@ -326,6 +359,8 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
         _adopt_node(capture, rebuilt, original, path)
         return rebuilt
     capture.remember(original, rebuilt, path)
+    if kind in containers.OWN_KEYS:
+        containers.put_in_order(capture, rebuilt, original, path)
     pairs = list(rebuilt.items()) if isinstance(rebuilt, dict) else enumerate(rebuilt)
     for key, item in pairs:
         rebuilt[key] = adopt_argument(capture, item, original[key], path.item(key))
@@ -338,6 +373,8 @@ def _adopt_tuple(capture: Capture, rebuilt: Any, original: Any, path: Path) -> A
     items = [adopt_argument(capture, item, was, path.item(i)) for i, (item, was) in enumerate(pairs)]
     if any(a is not b for a, b in zip(items, tuple.__iter__(rebuilt), strict=True)):
         rebuilt = tuple.__new__(type(rebuilt), items)
+    if instance_dict(original):  # of a subclass of a named tuple
+        return adopt_object(capture, original, rebuilt, path)
     return capture.argument_leaf(rebuilt, original, path)
 
 
@@ -511,7 +548,7 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
         capture.guard(state.path.to("dict"), "keys", tuple(state.real))
         ordered: dict[str, Any] = {}
         for name, value in list(state.real.items()):
-            if name in state.deleted:
+            if name in state.deleted or name in state.moved:
                 continue
             if name not in state.attrs:
                 state.attrs[name] = state.initial[name] = capture.view(value, state.attribute(name))
@@ -749,7 +786,9 @@ def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -
 def _set(state: ObjectState, name: str, value: Any) -> None:
     _adopt(state, name)
     state.attrs[name] = value
-    state.deleted.discard(name)
+    if name in state.deleted:
+        state.deleted.discard(name)
+        state.moved.add(name)
     state.where[name] = user_line()
 
 

@@ -26,7 +26,7 @@ from freshjit.state.guards import SourceLine
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_installed, is_library_module, is_user_class
 from freshjit.state.path import Path
-from freshjit.state.values import is_plain, same_value
+from freshjit.state.values import identity, is_plain, same_value
 from freshjit.state.views import modules, objects
 from freshjit.state.watches import WhileNeeded
 
@@ -161,7 +161,7 @@ def _copy(value: Any) -> Any:
         return value
     if type(value) is dict:
         return {key: _copy(part) for key, part in cast("dict[Any, Any]", value).items()}
-    return type(value)(map(_copy, value))
+    return type(value)(map(_copy, value)) if isinstance(value, (list, tuple)) else value.copy()
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -170,7 +170,7 @@ def _same(a: Any, b: Any) -> bool:
     if a is b or _parts(a) is None or not _can_be_guarded(b):
         return a is b or (is_plain(a) and same_value(a, b))
     if type(a) in (set, frozenset):
-        return same_value(frozenset(a), frozenset(b))
+        return {*map(identity, a)} == {*map(identity, b)}
     if type(a) is dict and not same_value(tuple(a), tuple(b)):
         return False
     parts, others = _parts(a) or [], _parts(b) or []
@@ -187,7 +187,7 @@ def _guard(capture: Capture, value: Any, path: Path) -> None:
     elif isinstance(value, _NAMED):
         capture.guard(path, "is", value)
     elif isinstance(value, (set, frozenset)):
-        capture.guard(path, "elements", frozenset(value))
+        capture.guard(path, "keys", tuple(value))
     else:
         capture.guard(path, "type", type(value))
         if isinstance(value, dict):

@@ -1,0 +1,113 @@
+"""What Python's containers hold, past the methods of the user's own subclasses; and sets in their order.
+
+A set has an order, though nobody chose it: traced code that goes over one must meet the elements as
+plain Python would, and a set that was written must have them in that order for the next call.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from freshjit.state.values import identity
+
+__all__ = ["BASES", "OrderedFrozenset", "OrderedSet", "base_of", "fill_buffer", "members", "refill_set"]
+
+BASES: tuple[Any, ...] = (
+    collections.OrderedDict,
+    dict,
+    list,
+    set,
+    frozenset,
+    tuple,
+    collections.deque,
+)
+
+
+def base_of(container: Any) -> Any:
+    """The built-in class whose methods go around the user's overrides."""
+    return next(base for base in BASES if isinstance(container, base))
+
+
+def members(container: Any) -> list[Any]:
+    """The elements, or the keys of a dict, in their order."""
+    kind = type(container)
+    return list((kind if issubclass(kind, _InOrder) else base_of(container)).__iter__(container))
+
+
+def refill_set(target: set[Any], wanted: list[Any]) -> None:
+    """Make a set hold these elements, by adding and discarding as few as that takes.
+
+    Elements that come in another order now have been taken out and put in again. A set that keeps its
+    elements keeps their order, which one that is filled anew need not have.
+    """
+    now = [(identity(value), value) for value in members(target)]
+    new = [(identity(value), value) for value in wanted]
+    before, after = {mark for mark, _ in now}, {mark for mark, _ in new}
+    stay = set[Any]()
+    for old_mark, new_mark in zip(
+        (mark for mark, _ in now if mark in after), (mark for mark, _ in new if mark in before), strict=False
+    ):
+        if old_mark != new_mark:
+            break
+        stay.add(old_mark)
+    if not stay:
+        set.clear(target)
+    for mark, value in now:
+        if mark not in stay:
+            set.discard(target, value)
+    for mark, value in new:
+        if mark not in stay:
+            set.add(target, value)
+
+
+def fill_buffer(target: Any, contents: bytes) -> None:
+    """Give a bytearray or array.array these bytes; one of the same length may be shown by a memoryview."""
+    new = array.array(target.typecode, contents) if isinstance(target, array.array) else contents
+    base: Any = array.array if isinstance(target, array.array) else bytearray
+    base.__setitem__(target, slice(None), new)
+
+
+class _InOrder:
+    """A set whose first elements come in a given order, as long as they are in it."""
+
+    order: tuple[Any, ...] = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        rest = {id(value): value for value in base_of(self).__iter__(self)}
+        first = [value for value in self.order if rest.pop(id(value), rest) is value]
+        return iter([*first, *rest.values()])
+
+    def __reduce__(self) -> Any:
+        return base_of(self), (list(self),)
+
+    def __repr__(self) -> str:
+        return repr(base_of(self)(self))
+
+
+class OrderedSet(_InOrder, set[Any]):
+    """Stands for a set that could not be copied with its order."""
+
+    def __init__(self, elements: Iterable[Any]) -> None:
+        super().__init__(elements)
+        self.put_in_order(elements)
+
+    def put_in_order(self, elements: Iterable[Any]) -> None:
+        self.order = tuple(elements)
+
+    def pop(self) -> Any:
+        for value in self:
+            self.remove(value)
+            return value
+        raise KeyError("pop from an empty set")
+
+
+class OrderedFrozenset(_InOrder, frozenset[Any]):
+    """The same for a frozenset."""
+
+    def __new__(cls, elements: Iterable[Any]) -> OrderedFrozenset:
+        made = super().__new__(cls, elements)
+        made.order = tuple(elements)
+        return made

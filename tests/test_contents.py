@@ -1,0 +1,129 @@
+"""Contents of containers: sets in their order, and what of them cannot be followed."""
+
+import collections
+import weakref
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from freshjit import UnsupportedStateError, jit
+from freshjit.state.contents import OrderedFrozenset, OrderedSet, base_of, fill_buffer, members, refill_set
+
+
+class Kind:
+    scale = 1.0
+
+
+def functions(kind):
+    """Functions in a set, where a clone has another hash than the original."""
+    return kind([eval(f"lambda x: {i} * x + Kind.scale", {"Kind": Kind}) for i in range(2, 9)])
+
+
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_functions_in_a_set_are_called_in_its_own_order(kind, monkeypatch):
+    steps = functions(kind)
+
+    def run(x):
+        for step in steps:
+            x = step(x)
+        return x
+
+    jitted = jit(run)
+    assert float(jitted(1.0)) == run(1.0)
+    monkeypatch.setattr(Kind, "scale", 2.0)
+    assert float(jitted(1.0)) == run(1.0)
+    if kind is set:
+        steps.discard(next(iter(steps)))
+        assert float(jitted(1.0)) == run(1.0)
+
+
+@pytest.mark.parametrize("made", [OrderedSet, OrderedFrozenset])
+def test_an_ordered_set_goes_over_its_elements_as_they_were_given(made):
+    names = [f"n{i}" for i in range(20)]
+    assert list(made(names)) == members(made(names)) == names
+    assert made(names) == set(names)
+
+
+def test_an_ordered_set_follows_what_is_done_to_it():
+    ordered = OrderedSet(["c", "a", "b"])
+    ordered.discard("a")
+    ordered.add("d")
+    assert list(ordered) == ["c", "b", "d"]
+    assert [ordered.pop() for _ in range(3)] == ["c", "b", "d"]
+    with pytest.raises(KeyError):
+        ordered.pop()
+
+
+def test_refilling_a_set_tells_equal_elements_apart():
+    target = {1, 2}
+    refill_set(target, [True, 2])
+    assert {type(value) for value in target} == {bool, int}
+
+
+def test_refilling_a_set_puts_in_again_what_has_moved():
+    target = {0, 8}
+    assert list(target) == [0, 8]
+    refill_set(target, [8, 0])
+    assert list(target) == [8, 0]
+
+
+def test_the_base_class_of_a_subclass_is_python_s_own():
+    assert [base_of(type("Own", (kind,), {})()) for kind in (dict, list, set)] == [dict, list, set]
+
+
+def test_subclasses_of_containers_are_carried_through_a_loop():
+    class Window(collections.deque):
+        def __iter__(self):
+            return iter(())
+
+    class Backwards(collections.OrderedDict):
+        def __iter__(self):
+            return reversed(list(super().__iter__()))
+
+    window, backwards = Window([jnp.float32(0)], maxlen=1), Backwards(a=jnp.float32(1), b=2.0)
+
+    @jit
+    def f(xs):
+        def body(total, x):
+            window.append(total)
+            backwards["a"] = backwards["a"] + x
+            return total + x, total
+
+        return jax.lax.scan(body, 0.0, xs)[0]
+
+    assert float(f(jnp.arange(4.0))) == 6.0
+    assert (float(window[0]), len(window), window.maxlen) == (3.0, 1, 1)
+    assert [(k, float(v)) for k, v in dict.items(backwards)] == [("a", 7.0), ("b", 2.0)]
+
+
+def test_a_buffer_is_filled_while_it_is_shown():
+    data = bytearray(b"ab")
+    shown = memoryview(data)
+    fill_buffer(data, b"cd")
+    assert bytes(shown) == b"cd"
+
+
+def test_a_memoryview_of_something_else_is_refused():
+    shown = memoryview(np.zeros(2))
+
+    @jit
+    def f(x):
+        return x * shown[0]
+
+    with pytest.raises(UnsupportedStateError, match="is a memoryview of a ndarray"):
+        f(1.0)
+
+
+def test_a_proxy_whose_object_is_gone_is_refused():
+    thing = Kind()
+    proxy = weakref.proxy(thing)
+    del thing
+
+    @jit
+    def f(x):
+        return x * proxy.scale
+
+    with pytest.raises(UnsupportedStateError, match=r"weakref\.proxy whose object is gone"):
+        f(1.0)
