@@ -12,7 +12,7 @@ import numpy as np
 
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
 
-__all__ = ["apply", "new_cell", "new_function", "new_object", "new_reduced"]
+__all__ = ["apply", "fill_objects", "new_cell", "new_function", "new_object", "new_objects", "new_reduced"]
 
 # What to do, and what to undo it with, whether it has been done, half done or not at all.
 Step = tuple[Callable[[], Any], Callable[[], Any]]
@@ -159,7 +159,7 @@ def _replace(target: Any, change: Callable[[], Any]) -> Step:
 
 def _base(target: Any) -> Any:
     """The built-in class whose methods go around the user's overrides."""
-    kinds = (collections.OrderedDict, dict, list, set, collections.deque)
+    kinds = (collections.OrderedDict, dict, list, set, collections.deque, np.ndarray)
     return next(k for k in kinds if isinstance(target, k))
 
 
@@ -208,6 +208,35 @@ def _replace_set(target: Any, _: Any, value: list[Any]) -> Step:
 def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> Step:
     old = target.copy()
     return lambda: target.__setitem__(..., value), lambda: target.__setitem__(..., old)
+
+
+def _fill_masked(target: Any, _: Any, value: tuple[Any, Any]) -> Step:
+    old = target.data.copy(), target.mask.copy() if target.mask is not np.ma.nomask else None
+    return lambda: _put_masked(target, *value), lambda: _put_masked(target, *old)
+
+
+def _put_masked(target: Any, data: Any, mask: Any) -> None:
+    hard = target.hardmask
+    target.soften_mask()  # or it keeps what is masked as it is
+    target.mask = np.ma.nomask if mask is None else mask
+    target.data[...] = data
+    if hard:
+        target.harden_mask()
+
+
+def _fill_record(target: Any, _: Any, value: Any) -> Step:
+    old = target.copy()
+    return lambda: _put_record(target, value), lambda: _put_record(target, old)
+
+
+def _put_record(target: Any, value: Any) -> None:
+    for name in value.dtype.names:
+        target[name] = value[name]
+
+
+def _reshape(target: np.ndarray[Any, Any], _: Any, value: tuple[int, ...]) -> Step:
+    old = target.shape
+    return lambda: setattr(target, "shape", value), lambda: setattr(target, "shape", old)
 
 
 def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Step:
@@ -259,6 +288,9 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Step]] = {
     "replacedict": _replace_dict,
     "replaceset": _replace_set,
     "fill": _fill,
+    "fillmasked": _fill_masked,
+    "fillrecord": _fill_record,
+    "reshape": _reshape,
     "fillbuffer": _fill_buffer,
     "fillitem": _fill_item,
     "setclass": _setclass,
@@ -295,6 +327,16 @@ def fill_object(
     if items:
         list.extend(value, items)
     return value
+
+
+def new_objects(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.empty(shape, object)
+
+
+def fill_objects(array: np.ndarray[Any, Any], elements: list[Any]) -> np.ndarray[Any, Any]:
+    for index, element in zip(np.ndindex(array.shape), elements, strict=True):
+        array[index] = element
+    return array
 
 
 def new_cell(contents: tuple[Any, ...]) -> types.CellType:

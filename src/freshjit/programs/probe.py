@@ -83,6 +83,8 @@ _HELPERS: dict[str, Any] = {
     "note_elsewhere": hooks.note_elsewhere,
     "new_object": commit.new_object,
     "fill_object": commit.fill_object,
+    "new_objects": commit.new_objects,
+    "fill_objects": commit.fill_objects,
     "new_cell": commit.new_cell,
     "new_function": commit.new_function,
     "new_reduced": commit.new_reduced,
@@ -322,6 +324,8 @@ def _walk(roots: Sequence[Any]) -> Iterator[Any]:
         yield item
         if isinstance(item, recipes.Shared):
             todo.append(item.make)
+        elif isinstance(item, recipes.View):
+            todo.append(item.base)
         elif isinstance(item, recipes.Make) and id(item) not in seen:
             seen.add(id(item))
             todo += [item.cls, item.parts]
@@ -453,13 +457,24 @@ class _Maker:
             case recipes.Slice(path, steps):
                 return writer.read(path) + "".join(f"[{writer.constant(step)}]" for step in steps)
             case recipes.Copy(array):
-                return f"{writer.bind(array, 'k')}.copy()"
+                return self._once(recipe, lambda: f"{writer.bind(array, 'k')}.copy('K')")
+            case recipes.View(base, layout):
+                return self._once(recipe, lambda: f"{writer.bind(layout, 'layout')}.on({self.code(base)})")
             case recipes.Shared(make):
                 return self.code(make)
             case recipes.Make():
                 return self._make(recipe)
             case _:
                 raise AssertionError(f"not a recipe: {recipe!r}")
+
+    def _once(self, recipe: Any, expression: Callable[[], str]) -> str:
+        """What appears in several places is one thing."""
+        name = self._made.get(id(recipe))
+        if name is None:
+            value = expression()
+            name = self._made[id(recipe)] = self._writer.temporary()
+            self._writer.line(f"{name} = {value}")
+        return name
 
     def _make(self, make: recipes.Make) -> str:
         known = self._made.get(id(make))
@@ -483,6 +498,8 @@ class _Maker:
     def _in_two_steps(self, make: recipes.Make) -> tuple[str | None, Callable[[], list[str]]]:
         """Creation of an empty object, and the statements that fill it (``$`` is the object)."""
         match make.kind:
+            case "objects":
+                return f"new_objects({make.cls!r})", lambda: [f"fill_objects($, [{self._items(make)}])"]
             case "list":
                 return "[]", lambda: [f"$.extend([{self._items(make)}])"]
             case "deque":
@@ -510,6 +527,8 @@ class _Maker:
     def _expression(self, make: recipes.Make) -> str:
         writer = self._writer
         match make.kind:
+            case "objects":
+                return f"fill_objects(new_objects({make.cls!r}), [{self._items(make)}])"
             case "list":
                 return f"[{self._items(make)}]"
             case "tuple":

@@ -25,7 +25,7 @@ from freshjit.state.held import held
 from freshjit.state.hooks import class_entry, slot_values
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import ecosystem
+from freshjit.state.views import arrays, ecosystem
 from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.modules import Namespace, real_library_value
 from freshjit.state.views.numbers import NumberView
@@ -33,7 +33,19 @@ from freshjit.state.views.numbers import NumberView
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Builder", "Constant", "Copy", "Host", "Make", "Output", "Recipe", "Reference", "Shared", "Slice"]
+__all__ = [
+    "Builder",
+    "Constant",
+    "Copy",
+    "Host",
+    "Make",
+    "Output",
+    "Recipe",
+    "Reference",
+    "Shared",
+    "Slice",
+    "View",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +98,14 @@ class Copy:
     array: Any
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class View:
+    """A NumPy array that shares the memory of another one, which a recipe makes."""
+
+    base: Any
+    layout: arrays.Layout
+
+
 @dataclass(eq=False, slots=True)
 class Make:
     """A new object: created first, filled afterwards, so that cycles are possible.
@@ -110,7 +130,10 @@ class Shared:
 
 _CONTAINERS = (list, dict, set, collections.deque)
 
-Recipe = Output | Reference | Constant | Host | Slice | Copy | Make | Shared
+Recipe = Output | Reference | Constant | Host | Slice | Copy | View | Make | Shared
+
+# Recipes that each stand for one thing, however often it appears.
+_WHOLE = (Constant, Copy, Reference, View)
 
 
 class Builder:
@@ -142,7 +165,7 @@ class Builder:
             return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
-            return done[1] if isinstance(done[1], (Constant, Copy)) else Shared(done[1])
+            return done[1] if isinstance(done[1], _WHOLE) else Shared(done[1])
         recipe = self._new(value, label, where)
         if id(value) not in self._made:
             self._made[id(value)] = (value, recipe)
@@ -177,14 +200,18 @@ class Builder:
 
     def _new(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         kind = type(value)
+        if isinstance(value, np.void):
+            return Copy(value.copy())  # a record can be changed in place
         if isinstance(value, (jax.Array, np.generic, type, types.ModuleType)):
             return Constant(value)
         if kind is types.BuiltinFunctionType and not self._is_method_of_container(value):
             return Constant(value)
         if is_value_like(value) or isinstance(value, (int, float, complex, str, bytes)):
             return Constant(value)
-        if isinstance(value, np.ndarray) and kind is np.ndarray:
-            return Copy(value.copy())
+        if kind is np.ndarray:
+            array = self._array(value, label, where)
+            if array is not None:
+                return array
         # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.
         if kind in (tuple, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
             parts = [(i, self.build(v, f"{label}[{i}]", where)) for i, v in enumerate(value)]
@@ -200,6 +227,23 @@ class Builder:
         self._fill(make, value, label, where)
         return make
 
+    def _array(self, value: Any, label: str, where: SourceLine | None) -> Recipe | None:
+        """A NumPy array: a captured one, a view of one, a new one, or a view of a new one."""
+        owner = arrays.owner_of(value)
+        known = arrays.captured_by_owner(self._capture, owner)
+        if known is not None:
+            if known.array is value:
+                return Reference(known.path)
+            if value.size and known.array.strides == known.original.strides:
+                self._capture.guard(known.path.attr("strides"), "value", known.original.strides)
+                return View(Reference(known.path), arrays.Layout.of(value, known.array))
+        if value.dtype.hasobject:
+            return None
+        contiguous = owner.flags.c_contiguous or owner.flags.f_contiguous
+        if owner is value or type(owner) is not np.ndarray or not contiguous or not value.size:
+            return Copy(value.copy(order="K"))
+        return View(self.build(owner, label, where), arrays.Layout.of(value, owner))
+
     def _is_method_of_container(self, function: types.BuiltinFunctionType) -> bool:
         """Whether it is ``items.append`` or the like, of a container that is another one at each call."""
         owner = function.__self__
@@ -207,7 +251,10 @@ class Builder:
 
     def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         kind = type(value)
-        if kind in (list, set, collections.deque):
+        if kind is np.ndarray:
+            make.kind, make.cls = "objects", value.shape
+            make.parts = [(i, self.build(v, label, where)) for i, v in enumerate(value.flat)]
+        elif kind in (list, set, collections.deque):
             make.kind = "list" if kind is list else "set" if kind is set else "deque"
             if kind is collections.deque:
                 make.cls = value.maxlen

@@ -94,6 +94,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
     if capture.overrides is not None:
         capture.overrides.check(value, path)
+    if isinstance(value, np.void) and value.dtype.names:
+        return arrays.view_record(capture, value, path)
     if is_plain(value) or isinstance(value, np.generic):
         if capture.given and path.trail in capture.given:
             return capture.given[path.trail]
