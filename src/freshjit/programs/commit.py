@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
+from freshjit.state.views.arrays import set_shape
 
 __all__ = ["apply", "fill_objects", "new_cell", "new_function", "new_object", "new_objects", "new_reduced"]
 
@@ -219,6 +220,8 @@ def _put_masked(target: Any, data: Any, mask: Any) -> None:
     hard = target.hardmask
     target.soften_mask()  # or it keeps what is masked as it is
     target.mask = np.ma.nomask if mask is None else mask
+    if mask is None:
+        target.shrink_mask()
     target.data[...] = data
     if hard:
         target.harden_mask()
@@ -236,7 +239,7 @@ def _put_record(target: Any, value: Any) -> None:
 
 def _reshape(target: np.ndarray[Any, Any], _: Any, value: tuple[int, ...]) -> Step:
     old = target.shape
-    return lambda: setattr(target, "shape", value), lambda: setattr(target, "shape", old)
+    return lambda: set_shape(target, value), lambda: set_shape(target, old)
 
 
 def _fill_buffer(target: Any, _: Any, value: list[Any]) -> Step:

@@ -8,6 +8,7 @@ numbers, and the program is then valid for these numbers only.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -112,10 +113,16 @@ def _refuse_objects_in_records(value: np.ndarray[Any, Any], path: Path) -> None:
 def _refuse_objects(value: np.ndarray[Any, Any], path: Path) -> None:
     where = user_line()
     raise UnsupportedStateError(
-        f"{path} is a {type(value).__name__} of {value.dtype}{f' (read at {where})' if where else ''}: "
-        "freshjit cannot see what the objects in it hold.\n"
+        f"{path} ({type(value).__name__}) is an array of {value.dtype}"
+        f"{f' (read at {where})' if where else ''}: freshjit cannot see what the objects in it hold.\n"
         "Keep the objects in a list, a dict or a plain array of objects (dtype=object)."
     )
+
+
+def set_shape(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
+    """``array.shape = shape``, of which newer versions of NumPy warn: whoever wrote it has been warned."""
+    put: Any = getattr(array, "_set_shape", functools.partial(setattr, array, "shape"))
+    put(shape)
 
 
 def guard_layout(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> None:
@@ -184,7 +191,7 @@ class PlainCopy:
 
     def restore(self, snapshot: Any) -> None:
         if self.view.shape != snapshot.shape:
-            self.view.shape = snapshot.shape
+            set_shape(self.view, snapshot.shape)
         self.view[...] = snapshot
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
