@@ -556,6 +556,16 @@ def test_another_dtype_or_size_in_place_is_refused(change):
     assert names.tolist() == ["a", "b"]
 
 
+def test_jax_arrays_in_an_array_of_objects_are_inputs():
+    table = np.empty(1, object)
+    table[0] = jnp.arange(3.0)
+    f = jit(lambda x: x + table[0])
+    assert f(1.0).tolist() == [1, 2, 3]
+    table[0] = jnp.ones(3)
+    assert f(1.0).tolist() == [2, 2, 2]
+    assert f._cache_size() == 1
+
+
 def test_an_array_of_objects_keeps_none_of_them_alive():
     class Held:
         pass
