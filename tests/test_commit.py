@@ -10,6 +10,7 @@ import pytest
 from tests.support import class_namespaces, contents, same, unchanged
 
 from freshjit import jit
+from freshjit.programs import commit
 
 
 class Stop(BaseException):
@@ -651,3 +652,28 @@ def test_error_in_a_later_call_of_another_form():
     assert model.count == 1
     assert f(jnp.ones(2)).tolist() == [2.0, 2.0]
     assert model.count == 2
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize("mask", [None, [True, False]])
+def test_writes_into_numpy_arrays_of_every_kind_are_taken_back(mask, hard):
+    masked = np.ma.array([1.0, 2.0], mask=np.ma.nomask if mask is None else mask, hard_mask=hard)
+    record = np.zeros(1, [("x", "f4")])[0]
+    table, objects = np.arange(4.0), np.array([None, "b"], object)
+    new = record.copy()
+    new["x"] = 5
+    writes = [
+        ("fillmasked", masked, None, (np.array([3.0, 4.0]), np.array([False, True]))),
+        ("fillrecord", record, None, new),
+        ("reshape", table, None, (2, 2)),
+        ("setitem", objects, 0, [5]),
+    ]
+    with pytest.raises(IndexError):
+        commit.apply([*writes, ("setitem", [], 3, 1)])
+    assert np.ma.getdata(masked).tolist() == [1.0, 2.0]
+    assert (masked.mask is np.ma.nomask) if mask is None else (masked.mask.tolist() == mask)
+    assert (record["x"], table.shape, objects.tolist()) == (0, (4,), [None, "b"])
+    commit.apply(writes)
+    assert (np.ma.getdata(masked).tolist(), masked.mask.tolist()) == ([3.0, 4.0], [False, True])
+    assert (record["x"], table.shape, objects.tolist()) == (5, (2, 2), [[5], "b"])
+    assert masked.hardmask is hard

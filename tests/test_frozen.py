@@ -33,8 +33,6 @@ HIDDEN, HIDDEN_SCALAR = ctypes.py_object(ARRAY), ctypes.py_object(SCALAR)
 _buffer = io.BytesIO()
 np.save(_buffer, np.ones(2))
 SAVED = _buffer.getvalue()
-OBJECTS = np.empty(1, object)
-OBJECTS[0] = ARRAY
 
 
 class Plain:
@@ -143,10 +141,6 @@ def a_scalar_out_of_reach(x):
     return x * HIDDEN_SCALAR.value
 
 
-def an_array_in_an_array_of_objects(x):
-    return x + OBJECTS[0]
-
-
 def under_a_gradient(x):
     return jax.grad(lambda v: jnp.sum(v * HIDDEN.value))(x)
 
@@ -184,7 +178,6 @@ FREEZING = {
     numbers_of_python: r"Python's random module gave random numbers",
     an_array_out_of_reach: r"an array float32\[3\] was used that was there before",
     a_scalar_out_of_reach: r"an array float32\[\] was used that was there before",
-    an_array_in_an_array_of_objects: r"an array float32\[3\] was used that was there before",
     under_a_gradient: r"an array float32\[3\] was used that was there before",
     in_a_loop: r"an array float32\[3\] was used that was there before",
     in_a_helper: r"time\.time\(\) was called",

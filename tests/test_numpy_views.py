@@ -1,7 +1,9 @@
 """Captured NumPy arrays behave as NumPy in NumPy code and are inputs of the program where they meet JAX."""
 
 import copy
+import gc
 import pickle
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ import numpy as np
 import pytest
 from tests.support import Compilations, same
 
-from freshjit import CapturedNumpyWriteError, jit
+from freshjit import CapturedNumpyWriteError, UnsupportedStateError, jit
 
 jit_cases = {
     "add": lambda a, x: a + x,
@@ -514,3 +516,66 @@ def test_a_write_is_refused_if_an_argument_shares_the_memory():
     with pytest.raises(CapturedNumpyWriteError, match="table is written and shares memory with a,"):
         run(table, 6.0)
     assert table.tolist() == [5, 1]
+
+
+# -- what cannot be followed ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        np.array([("a", 1.0)], [("name", object), ("x", "f4")]),
+        np.ma.array([None], dtype=object),
+    ],
+    ids=["records", "masked"],
+)
+def test_objects_inside_of_records_and_subclasses_are_refused(table):
+    f = jit(lambda x: x * len(table))
+    with pytest.raises(
+        UnsupportedStateError,
+        match=r"(?s)table \(\w+\) is an array of .*\(read at .*Keep the objects in a list",
+    ):
+        f(1.0)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the dtype:DeprecationWarning")
+@pytest.mark.parametrize("change", ["dtype", "size"])
+def test_another_dtype_or_size_in_place_is_refused(change):
+    names = np.array(["a", "b"])
+
+    @jit
+    def run(x):
+        if change == "dtype":
+            names.dtype = "S8"
+        else:
+            names.resize(4, refcheck=False)
+        return x
+
+    with pytest.raises(CapturedNumpyWriteError, match="names was given another dtype or size in place"):
+        run(1.0)
+    assert names.tolist() == ["a", "b"]
+
+
+def test_jax_arrays_in_an_array_of_objects_are_inputs():
+    table = np.empty(1, object)
+    table[0] = jnp.arange(3.0)
+    f = jit(lambda x: x + table[0])
+    assert f(1.0).tolist() == [1, 2, 3]
+    table[0] = jnp.ones(3)
+    assert f(1.0).tolist() == [2, 2, 2]
+    assert f._cache_size() == 1
+
+
+def test_an_array_of_objects_keeps_none_of_them_alive():
+    class Held:
+        pass
+
+    class Owner:
+        table = np.array([Held(), None], object)
+
+    owner, alive = Owner(), weakref.ref(Owner.table[0])
+    f = jit(lambda x: x * (1 if owner.table is not None else 2))
+    f(1.0)
+    Owner.table = None
+    gc.collect()
+    assert alive() is None

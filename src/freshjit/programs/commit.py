@@ -12,15 +12,18 @@ import numpy as np
 
 from freshjit.state.contents import base_of, fill_buffer, members, refill_set
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
+from freshjit.state.views.arrays import set_shape
 
 __all__ = [
     "apply",
     "fill_function",
     "fill_object",
+    "fill_objects",
     "fill_reduced",
     "new_cell",
     "new_function",
     "new_object",
+    "new_objects",
     "new_reduced",
 ]
 
@@ -119,11 +122,15 @@ def _restore_cell(target: types.CellType, value: Any) -> None:
 
 
 def _setitem(target: Any, key: Any, value: Any) -> Step:
-    base = base_of(target)
+    base = _indexed_by(target)
     if base in (dict, collections.OrderedDict):
         return _set_in_mapping(target, key, value)
     old = base.__getitem__(target, key)
     return lambda: base.__setitem__(target, key, value), lambda: base.__setitem__(target, key, old)
+
+
+def _indexed_by(target: Any) -> Any:
+    return np.ndarray if isinstance(target, np.ndarray) else base_of(target)
 
 
 def _set_in_mapping(target: dict[Any, Any], key: Any, value: Any) -> Step:
@@ -207,6 +214,37 @@ def _fill(target: np.ndarray[Any, Any], _: Any, value: np.ndarray[Any, Any]) -> 
     return lambda: target.__setitem__(..., value), lambda: target.__setitem__(..., old)
 
 
+def _fill_masked(target: Any, _: Any, value: tuple[Any, Any]) -> Step:
+    old = target.data.copy(), target.mask.copy() if target.mask is not np.ma.nomask else None
+    return lambda: _put_masked(target, *value), lambda: _put_masked(target, *old)
+
+
+def _put_masked(target: Any, data: Any, mask: Any) -> None:
+    hard = target.hardmask
+    target.soften_mask()  # or it keeps what is masked as it is
+    target.mask = np.ma.nomask if mask is None else mask
+    if mask is None:
+        target.shrink_mask()
+    target.data[...] = data
+    if hard:
+        target.harden_mask()
+
+
+def _fill_record(target: Any, _: Any, value: Any) -> Step:
+    old = target.copy()
+    return lambda: _put_record(target, value), lambda: _put_record(target, old)
+
+
+def _put_record(target: Any, value: Any) -> None:
+    for name in value.dtype.names:
+        target[name] = value[name]
+
+
+def _reshape(target: np.ndarray[Any, Any], _: Any, value: tuple[int, ...]) -> Step:
+    old = target.shape
+    return lambda: set_shape(target, value), lambda: set_shape(target, old)
+
+
 def _fill_buffer(target: Any, _: Any, value: bytes) -> Step:
     old = bytes(memoryview(target))
     return lambda: fill_buffer(target, value), lambda: fill_buffer(target, old)
@@ -252,6 +290,9 @@ _ACTIONS: dict[str, Callable[[Any, Any, Any], Step]] = {
     "replacedict": _replace_dict,
     "replaceset": _replace_set,
     "fill": _fill,
+    "fillmasked": _fill_masked,
+    "fillrecord": _fill_record,
+    "reshape": _reshape,
     "fillbuffer": _fill_buffer,
     "fillitem": _fill_item,
     "setclass": _setclass,
@@ -294,6 +335,16 @@ def fill_object(
     if items:
         list.extend(value, items)
     return value
+
+
+def new_objects(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.empty(shape, object)
+
+
+def fill_objects(array: np.ndarray[Any, Any], elements: list[Any]) -> np.ndarray[Any, Any]:
+    for index, element in zip(np.ndindex(array.shape), elements, strict=True):
+        array[index] = element
+    return array
 
 
 def new_cell(contents: tuple[Any, ...]) -> types.CellType:

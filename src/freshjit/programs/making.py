@@ -11,6 +11,8 @@ import collections
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+import numpy as np
+
 from freshjit.errors import UnsupportedStateError
 from freshjit.programs.writer import Writer
 from freshjit.state import recipes
@@ -233,7 +235,12 @@ class Maker:
             case "slice":
                 return f"slice({self._items(make)})"
             case "array":
-                return f"{writer.bind(make.cls, 'k')}.copy()"
+                order = "" if isinstance(make.cls, np.void) else "'K'"
+                return f"{writer.bind(make.cls, 'k')}.copy({order})"
+            case "view":
+                return f"{writer.bind(make.cls, 'layout')}.on({self._code(make.parts[0][1])})"
+            case "objects":
+                return f"fill_objects({self._created(make)}, [{self._items(make)}])"
             case "weakref":
                 return f"weak_reference({self._items(make)})"
             case "set":
@@ -275,6 +282,8 @@ class Maker:
         match make.kind:
             case "list":
                 return "[]"
+            case "objects":
+                return f"new_objects({make.cls!r})"
             case "deque":
                 return f"deque((), {make.cls!r})"
             case "set":
@@ -322,6 +331,8 @@ class Maker:
         match make.kind:
             case "list" | "deque":
                 return [f"{name}.extend([{self._items(make)}])"]
+            case "objects":
+                return [f"fill_objects({name}, [{self._items(make)}])"]
             case "set":
                 return [f"{name}.update([{self._items(make)}])"]
             case "dict":
@@ -378,7 +389,7 @@ class Maker:
         return f"{state}, {self._list(items)}, {self._list_of_pairs(pairs)}"
 
 
-_IN_TWO_STEPS = frozenset(("list", "deque", "set", "dict", "defaultdict", "namespace", "cell"))
+_IN_TWO_STEPS = frozenset(("list", "objects", "deque", "set", "dict", "defaultdict", "namespace", "cell"))
 _GIVEN_FIRST = frozenset(("closure", "new", "call"))
 
 

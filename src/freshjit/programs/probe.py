@@ -89,6 +89,8 @@ _HELPERS: dict[str, Any] = {
     "fill_object": commit.fill_object,
     "fill_function": commit.fill_function,
     "fill_reduced": commit.fill_reduced,
+    "new_objects": commit.new_objects,
+    "fill_objects": commit.fill_objects,
     "new_cell": commit.new_cell,
     "new_function": commit.new_function,
     "new_reduced": commit.new_reduced,

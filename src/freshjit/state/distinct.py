@@ -13,7 +13,7 @@ from __future__ import annotations
 import collections
 import types
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -132,12 +132,10 @@ def _dicts(capture: Capture) -> Iterator[list[Path]]:
 
 
 def _memory(capture: Capture, writes: Sequence[Write]) -> Iterator[tuple[Path, Path]]:
-    changed = {id(w.path): w.path for w in writes if w.action in arrays.WRITES}
-    if not changed:
-        return
-    things = (m for m in capture.mutables if isinstance(m, (arrays.PlainCopy, arrays.Source)))
-    others: Iterable[Path] = dict.fromkeys(thing.path for thing in things if thing.used)
-    others = [*others, *(p for p, leaf in capture.argument_leaves.values() if isinstance(leaf, np.ndarray))]
-    for path in changed.values():
-        # Of two that are both written, one pair will do.
-        yield from ((path, other) for other in others if id(other) not in changed or id(other) > id(path))
+    things = [m for m in capture.mutables if isinstance(m, (arrays.PlainCopy, arrays.Source)) and m.used]
+    written = {id(write.path) for write in writes}
+    changed = [thing.path for thing in things if id(thing.path) in written]
+    others = [thing.path for thing in things if id(thing.path) not in written]
+    others += [p for p, leaf in capture.argument_leaves.values() if isinstance(leaf, np.ndarray)]
+    for i, path in enumerate(changed):
+        yield from ((path, other) for other in (*changed[i + 1 :], *others))

@@ -28,7 +28,7 @@ from freshjit.state.held import Kept, held, may_die
 from freshjit.state.hooks import can_hook, class_entry, slot_values
 from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import ecosystem, stand_ins
+from freshjit.state.views import arrays, ecosystem, stand_ins
 from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.modules import Namespace, real_library_value
 from freshjit.state.views.numbers import NumberView
@@ -167,7 +167,7 @@ class Builder:
             return Constant(real)
         done = self._made.get(id(value))
         if done is not None and done[0] is value:
-            return done[1] if isinstance(done[1], Constant) else Shared(done[1])
+            return Shared(done[1]) if isinstance(done[1], Make) else done[1]
         recipe = self._new(value, label, where)
         if id(value) not in self._made:
             self._made[id(value)] = (value, recipe)
@@ -204,6 +204,8 @@ class Builder:
         kind = type(value)
         if isinstance(value, type):
             return self._class(value, label, where)
+        if isinstance(value, np.void):
+            return Make("array", value.copy(), [])  # a record can be changed in place
         if isinstance(value, (jax.Array, np.generic, types.ModuleType)):
             return Constant(value)
         if kind is slice:
@@ -215,8 +217,10 @@ class Builder:
             return Constant(value, self._capture.has_made(kind))
         if is_value_like(value) and not stand_ins.found(self._capture, value):
             return Constant(value, True)
-        if isinstance(value, np.ndarray) and kind is np.ndarray and not value.dtype.hasobject:
-            return Make("array", value.copy(), [])
+        if kind is np.ndarray:
+            array = self._array(value, label, where)
+            if array is not None:
+                return array
         if kind is weakref.ref and getattr(value, "__callback__", None) is None:
             self._weak.append((Make("weakref", None, []), value))
             return self._weak[-1][0]
@@ -253,6 +257,25 @@ class Builder:
                 raise stand_ins.refusal(label, what, where)
         return Constant(cls, made_here)
 
+    def _array(self, value: Any, label: str, where: SourceLine | None) -> Recipe | None:
+        """A NumPy array: a captured one, a view of one, a new one, or a view of a new one."""
+        owner = arrays.owner_of(value)
+        known = arrays.captured_by_owner(self._capture, owner)
+        if known is not None:
+            if known.array is value:
+                return Reference(known.path)
+            if value.size and known.array.strides == known.original.strides:
+                self._capture.guard(known.path.attr("strides"), "value", known.original.strides)
+                layout = arrays.Layout.of(value, known.array)
+                return Make("view", layout, [("base", Reference(known.path))])
+        if value.dtype.hasobject:
+            return None
+        contiguous = owner.flags.c_contiguous or owner.flags.f_contiguous
+        if owner is value or type(owner) is not np.ndarray or not contiguous or not value.size:
+            return Make("array", value.copy(order="K"), [])
+        base = self._build(owner, label, where)
+        return Make("view", arrays.Layout.of(value, owner), [("base", base)])
+
     def _is_method_of_container(self, function: types.BuiltinFunctionType) -> bool:
         """Whether it is ``items.append`` or the like, of a container that is another one at each call."""
         owner = function.__self__
@@ -262,6 +285,9 @@ class Builder:
         kind = type(value)
         if isinstance(value, _IMMUTABLE):
             self._fill_immutable(make, value, label, where)
+        elif kind is np.ndarray:
+            make.kind, make.cls = "objects", value.shape
+            make.parts = [(i, self._build(v, label, where)) for i, v in enumerate(value.flat)]
         elif kind in (list, set, collections.deque):
             make.kind = "list" if kind is list else "set" if kind is set else "deque"
             if kind is collections.deque:

@@ -104,6 +104,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return objects.view_weak_proxy(capture, value, path)
     if capture.overrides is not None:
         capture.overrides.check(value, path)
+    if isinstance(value, np.void) and value.dtype.names:
+        return arrays.view_record(capture, value, path)
     if is_plain(value) or isinstance(value, np.generic):
         if capture.given and path.trail in capture.given:
             return capture.given[path.trail]

@@ -481,6 +481,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         if _is_builtin(cls, name):
             held = object.__getattribute__(state.view, name)  # by C: the arguments of an error…
             is_state = not name.startswith("__") and (is_plain(held) or type(held) is tuple)
+            is_state = is_state and state.view is state.original  # a copy's own is no state
             return capture.view(held, state.path.attr(name)) if is_state else held
         return read_class_entry(capture, _owner(cls, name), name, raw, state.view, cls)
     if state.real is not None:
