@@ -10,9 +10,8 @@ from typing import Any, cast
 import jax
 import numpy as np
 
-from freshjit.state.contents import base_of, fill_buffer, members, refill_set
+from freshjit.state.contents import base_of, fill_buffer, members, refill_set, set_shape
 from freshjit.state.hooks import GAP, entry_outside, note_elsewhere, set_entry
-from freshjit.state.views.arrays import set_shape
 
 __all__ = [
     "apply",

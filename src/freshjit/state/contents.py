@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from freshjit.state.values import identity
 
-__all__ = ["BASES", "OrderedFrozenset", "OrderedSet", "base_of", "fill_buffer", "members", "refill_set"]
+__all__ = [
+    "BASES",
+    "OrderedFrozenset",
+    "OrderedSet",
+    "base_of",
+    "fill_buffer",
+    "members",
+    "refill_set",
+    "set_shape",
+]
 
 BASES: tuple[Any, ...] = (
     collections.OrderedDict,
@@ -111,3 +123,9 @@ class OrderedFrozenset(_InOrder, frozenset[Any]):
         made = super().__new__(cls, elements)
         made.order = tuple(elements)
         return made
+
+
+def set_shape(target: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
+    """``target.shape = shape``, of which newer versions of NumPy warn: whoever wrote it has been warned."""
+    put: Any = getattr(target, "_set_shape", functools.partial(setattr, target, "shape"))
+    put(shape)

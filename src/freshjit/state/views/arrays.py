@@ -8,7 +8,6 @@ numbers, and the program is then valid for these numbers only.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import CapturedNumpyWriteError, UnsupportedStateError
+from freshjit.state.contents import set_shape
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
@@ -117,12 +117,6 @@ def _refuse_objects(value: np.ndarray[Any, Any], path: Path) -> None:
         f"{f' (read at {where})' if where else ''}: freshjit cannot see what the objects in it hold.\n"
         "Keep the objects in a list, a dict or a plain array of objects (dtype=object)."
     )
-
-
-def set_shape(array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> None:
-    """``array.shape = shape``, of which newer versions of NumPy warn: whoever wrote it has been warned."""
-    put: Any = getattr(array, "_set_shape", functools.partial(setattr, array, "shape"))
-    put(shape)
 
 
 def guard_layout(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> None:
