@@ -446,7 +446,8 @@ def _evaluate(equation: Any, inputs: Sequence[Any]) -> list[Any] | None:
 def as_numpy(array: Any) -> np.ndarray[Any, Any]:
     """The contents of a concrete array as NumPy, typed PRNG keys by their bits."""
     if is_extended_dtype(array.dtype):
-        array = jax.random.key_data(array)
+        with jax.ensure_compile_time_eval():
+            array = jax.random.key_data(array)
     return np.asarray(array)
 
 

@@ -154,6 +154,26 @@ def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
         raise
 
 
+def _id(thing: Any, /) -> int:
+    """``id`` in cloned functions: that of the real thing, which later calls have to be given again."""
+    return id(_told_by_identity(thing))
+
+
+def _hash(thing: Any, /) -> int:
+    if type(thing).__hash__ is object.__hash__:
+        thing = _told_by_identity(thing)
+    return hash(thing)
+
+
+def _told_by_identity(thing: Any) -> Any:
+    capture = thread.capture
+    entry = None if capture is None else capture.original_of(thing)
+    if capture is None or entry is None or capture.objects.get(id(thing)) is None:
+        return thing
+    capture.guard(entry.path, "is", entry.original)
+    return entry.original
+
+
 def _hasattr(instance: Any, name: str, /) -> bool:
     try:
         getattr(instance, name)
@@ -341,6 +361,8 @@ _replaced_builtins: dict[str, Any] = {
     "delattr": _delattr,
     "getattr": _getattr,
     "hasattr": _hasattr,
+    "hash": _hash,
+    "id": _id,
     "isinstance": _isinstance,
     "issubclass": _issubclass,
     "setattr": _setattr,
