@@ -154,8 +154,9 @@ def entry_of(cls: type, name: str) -> Any:
         if assigned is not None:
             return assigned[0]
     raw = _namespace(cls).get(name, GAP)
-    if name in ATTRIBUTE_HOOKS and cls in hooked_classes:
-        return hooked_classes[cls].originals.get(name, GAP)
+    hooked = hooked_classes.get(cls) if name in ATTRIBUTE_HOOKS else None
+    if hooked is not None and name in hooked.installed:
+        return hooked.originals.get(name, GAP)
     return unwrap(raw)
 
 

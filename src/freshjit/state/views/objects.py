@@ -755,10 +755,15 @@ def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
         owner = _owner(cls, "__setattr__")
         read_class_entry(capture, owner, "__setattr__", custom, None, cls)(state.view, name, value)
         return
-    if isinstance(custom, types.FunctionType):
+    if isinstance(custom, types.FunctionType) or _is_another(custom, "__setattr__"):
         custom(state.view, name, value)
         return
     default_write(capture, state, name, value)
+
+
+def _is_another(method: Any, name: str) -> bool:
+    """Whether a class has some other method of C in that place: ``__setattr__ = dict.__setitem__``."""
+    return getattr(method, "__name__", name) != name
 
 
 def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
@@ -800,6 +805,9 @@ def delete(capture: Capture, state: ObjectState, name: str) -> None:
     if isinstance(custom, types.FunctionType):
         owner = _owner(cls, "__delattr__")
         read_class_entry(capture, owner, "__delattr__", custom, None, cls)(state.view, name)
+        return
+    if _is_another(custom, "__delattr__"):
+        custom(state.view, name)
         return
     default_delete(capture, state, name)
 
