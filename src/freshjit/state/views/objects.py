@@ -200,7 +200,9 @@ def instance_dict(value: Any) -> dict[str, Any] | None:
     try:
         # A thread-local has a dictionary for each thread, which only its own base class hands out.
         access = (
-            _thread_local.__getattribute__ if isinstance(value, _thread_local) else object.__getattribute__
+            _thread_local.__getattribute__
+            if issubclass(type(value), _thread_local)  # not isinstance, which may run the class's own code
+            else object.__getattribute__
         )
         namespace = access(value, "__dict__")
     except AttributeError:
@@ -620,7 +622,7 @@ def read_class_entry(
         base, raw = hooks.next_entry(owner, name, instance, cls)
         return read_class_entry(capture, base, name, raw, instance, cls)
     implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
-    if isinstance(instance, type) and not implicit and not is_data_descriptor(raw):
+    if issubclass(type(instance), type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
         capture.guard(class_path(capture, instance, None), "classless", name)
     path = _entry_path(capture, owner, name, raw, instance, cls)
