@@ -41,7 +41,8 @@ class _ObjectAccess:
     """Stands for ``object`` where traced code reads a method for access to attributes from it."""
 
     def __getattribute__(self, name: str) -> Any:
-        return _default_access[name]
+        access = _default_access.get(name)
+        return getattr(object, name) if access is None else access
 
 
 class _TypeType:
