@@ -50,7 +50,6 @@ _STORMS = {
     ),
     "len": ("different lengths of", _IN_WHOLE),
     "keys": ("different keys of", _IN_WHOLE),
-    "elements": ("different elements of", _IN_WHOLE),
     "aval": ("different shapes or dtypes of", "Pad it to a few fixed shapes, as with jax.jit."),
     "content": (
         "different contents of",
@@ -222,7 +221,7 @@ def _what_it_was(guard: Guard) -> Any:
     value = guard.value[1] if guard.kind == "outcome" else guard.value
     if isinstance(value, np.ndarray):
         return value.tobytes()
-    return repr(value) if guard.kind in ("value", "outcome", "keys", "len", "elements", "aval") else id(value)
+    return repr(value) if guard.kind in ("value", "outcome", "keys", "len", "aval") else id(value)
 
 
 _MISS = Miss(None)

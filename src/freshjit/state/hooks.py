@@ -17,7 +17,7 @@ import copyreg
 import enum
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from freshjit.state.active import thread
@@ -35,6 +35,7 @@ __all__ = [
     "bind",
     "can_hook",
     "class_entry",
+    "differences",
     "entry_of",
     "entry_outside",
     "hooked_classes",
@@ -140,6 +141,13 @@ class _Gap:
 
 
 GAP = _Gap()
+
+
+def differences(now: Mapping[Any, Any], before: Mapping[Any, Any]) -> dict[Any, Any]:
+    """What is another thing now: key to new value, or to a gap where something went away."""
+    changed = {key: value for key, value in now.items() if before.get(key, GAP) is not value}
+    changed.update({key: GAP for key in before if key not in now})
+    return changed
 
 
 def is_data_descriptor(raw: Any) -> bool:

@@ -65,8 +65,9 @@ class Overrides:
 
     def check(self, value: Any, path: Path) -> None:
         """Note that a place was read; refuse one named as dynamic that can hold no number (a string…)."""
-        self._read[normal(str(path))] = None
-        if not self.dynamic or type(value) in (int, float, complex) or normal(str(path)) not in self.dynamic:
+        place = normal(str(path))
+        self._read[place] = None
+        if type(value) in (int, float, complex) or place not in self.dynamic:
             return
         if isinstance(value, (str, bytes, int, float, complex, np.generic, type(None), type(Ellipsis))):
             where = user_line()

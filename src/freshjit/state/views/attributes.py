@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.errors import UnsupportedStateError
-from freshjit.state.hooks import GAP
+from freshjit.state.hooks import GAP, differences
 from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
@@ -146,10 +146,7 @@ class FunctionState:
         self.apply(snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = self.snapshot()
-        changed = {n: v for n, v in now.items() if snapshot.get(n, GAP) is not v}
-        changed.update({n: GAP for n in snapshot if n not in now})
-        return changed
+        return differences(self.snapshot(), snapshot)
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for name, value in changes.items():

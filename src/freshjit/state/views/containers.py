@@ -28,7 +28,7 @@ from freshjit.state.contents import (
     refill_set,
 )
 from freshjit.state.guards import user_line
-from freshjit.state.hooks import GAP, can_hook, class_entry, slots_of
+from freshjit.state.hooks import GAP, can_hook, class_entry, differences, slots_of
 from freshjit.state.path import Path, shown
 from freshjit.state.values import is_by_value, is_value_like, same_value
 from freshjit.state.views import objects
@@ -132,10 +132,7 @@ class MappingCopy:
             base.__setitem__(self.contents, key, value)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = dict(_pairs(self.contents))
-        changed = {k: v for k, v in now.items() if snapshot.get(k, GAP) is not v}
-        changed.update({k: GAP for k in snapshot if k not in now})
-        return changed
+        return differences(dict(_pairs(self.contents)), snapshot)
 
     def apply(self, changes: dict[Any, Any]) -> None:
         base = base_of(self.contents)

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.state.hooks import GAP, can_hook, slot_values, slots_of
+from freshjit.state.hooks import GAP, can_hook, differences, slot_values, slots_of
 from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import STAND_INS
@@ -57,10 +57,7 @@ class Made:
         raise NotImplementedError
 
     def all_changes(self, snapshot: Any) -> dict[Any, Any]:
-        now = self.snapshot()
-        changed = {k: v for k, v in now.items() if snapshot.get(k, GAP) is not v}
-        changed.update({k: GAP for k in snapshot if k not in now})
-        return changed
+        return differences(self.snapshot(), snapshot)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         found = self.all_changes(snapshot)

@@ -19,7 +19,7 @@ from freshjit.errors import FreshjitError, UnsupportedStateError
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
-from freshjit.state.hooks import GAP
+from freshjit.state.hooks import GAP, differences
 from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
@@ -207,9 +207,7 @@ class Namespace(dict[str, Any]):
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         contents, _ = snapshot
-        changed = {n: v for n, v in dict.items(self) if contents.get(n, GAP) is not v}
-        changed.update({n: GAP for n in contents if not dict.__contains__(self, n)})
-        return changed
+        return differences(dict(dict.items(self)), contents)
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for name, value in changes.items():

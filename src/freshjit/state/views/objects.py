@@ -222,12 +222,10 @@ def _entry(cls: type, name: str) -> Any:
 
 def _adopt(state: ObjectState, name: str) -> None:
     """Notice a write that went around the hooks (C code, a library's ``object.__setattr__``)."""
-    real, before = state.real, state.snapshot_of_real
-    if real is None or before is None:
+    if not _is_bypassed(state, name):
         return
-    now = real.get(name, _MISSING)
-    if now is before.get(name, _MISSING) or (id(state.original), name) in state.elsewhere:
-        return
+    assert state.real is not None
+    now = state.real.get(name, _MISSING)
     if now is _MISSING:
         state.attrs.pop(name, None)
         state.deleted.add(name)
@@ -246,17 +244,17 @@ def _undo_bypass(state: ObjectState, name: str) -> None:
         state.real.pop(name, None)
 
 
-def _bypassed(state: ObjectState) -> list[str]:
-    """The attributes that this thread has written around the hooks."""
+def _is_bypassed(state: ObjectState, name: str) -> bool:
+    """Whether this thread has written the attribute around the hooks."""
     real, before = state.real, state.snapshot_of_real
-    if real is None or before is None:
-        return []
-    return [
-        name
-        for name in [*real, *(n for n in before if n not in real)]
-        if real.get(name, _MISSING) is not before.get(name, _MISSING)
-        and (id(state.original), name) not in state.elsewhere
-    ]
+    if real is None or before is None or real.get(name, _MISSING) is before.get(name, _MISSING):
+        return False
+    return (id(state.original), name) not in state.elsewhere
+
+
+def _bypassed(state: ObjectState) -> list[str]:
+    names = dict.fromkeys([*(state.real or ()), *(state.snapshot_of_real or ())])
+    return [name for name in names if _is_bypassed(state, name)]
 
 
 def adopt_all(state: ObjectState) -> None:
