@@ -30,11 +30,12 @@ from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, root_of, wrap
-from freshjit.state.capture import Capture, Record
+from freshjit.state.capture import Capture
 from freshjit.state.guards import Frozen, user_line
 from freshjit.state.libraries import raised_by_the_user
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
+from freshjit.state.record import Record
 
 __all__ = ["FreshJit", "jit"]
 

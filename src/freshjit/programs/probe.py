@@ -28,9 +28,9 @@ from freshjit.programs.making import Maker, walk
 from freshjit.programs.writer import Writer
 from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
-from freshjit.state.capture import KEYED, Record, Slot, Write
 from freshjit.state.guards import Guard
 from freshjit.state.path import Path, is_name
+from freshjit.state.record import KEYED, Record, Slot, Write
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views.numbers import NumberView
 

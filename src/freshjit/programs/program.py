@@ -11,10 +11,10 @@ from freshjit import _compat
 from freshjit.programs.probe import UNREADABLE, Miss, Probe, generate, read
 from freshjit.programs.same import same_computation
 from freshjit.state.arguments import Argument
-from freshjit.state.capture import Record, Slot
 from freshjit.state.guards import Guard
 from freshjit.state.path import Path
 from freshjit.state.recipes import Constant
+from freshjit.state.record import Record, Slot
 from freshjit.state.values import same_value
 
 __all__ = ["Disabled", "Program", "Retrace"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.programs.checks import same_numpy
-from freshjit.state.capture import Record, Slot
+from freshjit.state.record import Record, Slot
 from freshjit.state.values import is_plain, same_value
 
 __all__ = ["same_computation"]

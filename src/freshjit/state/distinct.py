@@ -22,10 +22,11 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.state.path import Path
+from freshjit.state.record import Entry, Write
 from freshjit.state.views import arrays, containers
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Entry, Write
+    from freshjit.state.capture import Capture
 
 __all__ = ["Distinct", "find"]
 

@@ -23,10 +23,11 @@ from freshjit import _compat
 from freshjit.state.arguments import POSITIONAL
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook, slot_values
+from freshjit.state.record import Mutable
 from freshjit.state.views import made
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Mutable
+    from freshjit.state.capture import Capture
 
 __all__ = ["Apart", "Change", "Changes", "called_like", "named", "run_apart"]
 

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.views import containers
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 __all__ = ["AppendOnly", "GrowingCopy", "for_cell", "for_read", "only_appends"]
 
@@ -50,8 +51,6 @@ class GrowingCopy(containers.SequenceCopy):
         view.extend(appended)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         if self.known:
             yield from super().writes(capture)
         else:

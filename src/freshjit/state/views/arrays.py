@@ -23,11 +23,12 @@ from freshjit.state.contents import set_shape
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.views import objects
 from freshjit.state.views.numbers import NumberView, plain_number
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 
 def view_jax(capture: Capture, value: Any, path: Path) -> Any:
@@ -150,8 +151,6 @@ class PlainCopy:
         self.before = view.copy()
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         if self.view.dtype != self.before.dtype or self.view.size != self.before.size:
             raise CapturedNumpyWriteError(
                 f"the NumPy array {self.path} was given another dtype or size in place.\n"
@@ -169,8 +168,6 @@ class PlainCopy:
         return self.view.tobytes() != self.before.tobytes()
 
     def contents(self) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         yield Write(self.path, "fill", None, np.array(self.view))
 
     def concrete(self) -> Any:
@@ -210,8 +207,6 @@ class MaskedCopy(PlainCopy):
         return masks or now.data.tobytes() != before.data.tobytes()
 
     def contents(self) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         mask: Any = self.view.mask
         parts = np.array(self.view.data), None if mask is np.ma.nomask else np.array(mask)
         yield Write(self.path, "fillmasked", None, parts)
@@ -228,8 +223,6 @@ class ObjectsCopy(PlainCopy):
         return bool(self.changes(self.before))
 
     def contents(self) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         for index, value in self.changes(self.before).items():
             yield Write(self.path, "setitem", index, value)
 
@@ -252,8 +245,6 @@ class RecordCopy(PlainCopy):
     """One record of an array by itself (``np.void``), which can be changed in place."""
 
     def contents(self) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         yield Write(self.path, "fillrecord", None, self.view.copy())
 
     def restore(self, snapshot: Any) -> None:
@@ -355,8 +346,6 @@ class Source:
     # -- Mutable --------------------------------------------------------------------------------
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         if self._log or self.changed():
             _refuse_overlap(capture, self)
         if self._log:

@@ -19,11 +19,12 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.hooks import GAP, differences
 from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.values import is_plain
 from freshjit.state.views.classdict import is_class
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 __all__ = ["FunctionState", "Functions"]
 
@@ -117,8 +118,6 @@ class FunctionState:
     # -- Mutable --------------------------------------------------------------------------------
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         now = self.snapshot()
         if now["__code__"] is not self.initial["__code__"]:
             raise UnsupportedStateError(

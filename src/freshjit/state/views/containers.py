@@ -30,11 +30,12 @@ from freshjit.state.contents import (
 from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP, can_hook, class_entry, differences, slots_of
 from freshjit.state.path import Path, shown
+from freshjit.state.record import Write
 from freshjit.state.values import is_by_value, is_value_like, same_value
 from freshjit.state.views import objects
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 
 class SequenceCopy:
@@ -45,8 +46,6 @@ class SequenceCopy:
         self.initial = items_of(view)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         now, before = items_of(self.view), self.initial
         if len(now) == len(before):
             for i, (new, old) in enumerate(zip(now, before, strict=True)):
@@ -103,8 +102,6 @@ class MappingCopy:
         self.initial = dict(_pairs(contents))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         now = dict(_pairs(self.contents))
         kept = [k for k in self.initial if k in now]
         if not _same_keys([*kept, *(k for k in now if k not in self.initial)], list(now)):
@@ -159,8 +156,6 @@ class SetCopy:
         self.initial = members(view)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         now = members(self.view)
         if not _same_things(now, self.initial):
             yield Write(self.path, "replaceset", None, now)
@@ -448,8 +443,6 @@ class BufferCopy:
         self.initial = bytes(memoryview(view))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         if bytes(memoryview(self.view)) != self.initial:
             yield Write(self.path, "fillbuffer", None, bytes(memoryview(self.view)))
 

@@ -22,13 +22,14 @@ from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.values import is_plain
 from freshjit.state.views import appending, classdict, containers, modules, transforms
 from freshjit.state.views.attributes import FunctionState
 from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 
 _AS_FOUND: Any = object()
@@ -46,8 +47,6 @@ class CellState:
         self.where: SourceLine | None = None
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         now = self.snapshot()
         if now is not _AS_FOUND:
             if now is GAP:

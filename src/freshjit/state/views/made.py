@@ -20,12 +20,13 @@ import numpy as np
 from freshjit import _compat
 from freshjit.state.hooks import GAP, can_hook, differences, slot_values, slots_of
 from freshjit.state.path import Path, shown
+from freshjit.state.record import Mutable, Write
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import STAND_INS
 from freshjit.state.views.containers import MappingCopy, SequenceCopy
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Mutable, Write
+    from freshjit.state.capture import Capture
 
 __all__ = ["Made", "forget", "is_whole", "put_slot", "snapshots", "watch"]
 

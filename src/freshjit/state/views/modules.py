@@ -22,12 +22,13 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP, differences
 from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.values import is_plain
 from freshjit.state.views import arrays
 from freshjit.state.views.numbers import math_function
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 
 class Namespace(dict[str, Any]):
@@ -184,8 +185,6 @@ class Namespace(dict[str, Any]):
     # -- Mutable --------------------------------------------------------------------------------
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         for name, value in self._assigned().items():
             yield Write(self.path, "setglobal", name, value, user_line())
         gone = self.deleted | {n for n in self.preloaded if not dict.__contains__(self, n)}

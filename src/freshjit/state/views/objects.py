@@ -24,10 +24,11 @@ from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP, class_entry, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
+from freshjit.state.record import Write
 from freshjit.state.values import is_plain
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Write
+    from freshjit.state.capture import Capture
 
 _MISSING: Any = GAP
 _thread_local: Any = threading.local
@@ -96,8 +97,6 @@ class ObjectState:
     # -- Mutable --------------------------------------------------------------------------------
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         if self.shares_dict:
             return
         adopt_all(self)
@@ -869,8 +868,6 @@ class ClassState:
         return dict(self.capture.hooks.changes(self.cls))
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        from freshjit.state.capture import Write
-
         for name, value in self._now().items():
             path = class_path(capture, self.cls, None)
             if value is GAP:

@@ -23,13 +23,14 @@ from freshjit.errors import StateMismatchError, UnsupportedStateError
 from freshjit.state.hooks import can_hook, slots_of
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
+from freshjit.state.record import Mutable
 from freshjit.state.values import is_iterator, is_plain
 from freshjit.state.views import containers, objects
 from freshjit.state.views.modules import Namespace
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:
-    from freshjit.state.capture import Capture, Mutable
+    from freshjit.state.capture import Capture
 
 __all__ = ["Leaf", "entered", "put", "select", "under"]
 
