@@ -90,12 +90,8 @@ BOUNDARIES = {
     "views/objects.py": {"roll_back", "roll_back.<locals>.<genexpr>"},
     "state/hooks.py": {"Hooks.add", "Hooks.remove", "_HookedClass.install", "_HookedClass.remove"},
     "state/watches.py": None,
-    "state/capture.py": {
-        "Capture.run",
-        "Capture.run.<locals>.traced",
-        "Capture._release",
-        "Capture._close_books",
-    },
+    "state/capture.py": {"Capture.close"},
+    "state/run.py": {"trace", "trace.<locals>.traced", "_open", "_close", "_release"},
     "_compat.py": {"Recorder.__init__", "Recorder.close", "Recorder.inside"},
 }
 
@@ -306,7 +302,7 @@ def places(program, calls_before, forget, fault):
     _, step = prepared(program, calls_before, forget)
     with Strike(fault) as strike:
         step(X)
-    captures = any(name == "Capture.run" for _, name, *_ in strike.seen)
+    captures = any(name == "trace" for _, name, *_ in strike.seen)
     assert captures == forget
     return strike.seen
 

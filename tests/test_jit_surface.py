@@ -969,3 +969,50 @@ def test_a_type_error_at_the_commit_is_raised_once_and_compiles_nothing():
     with pytest.raises(TypeError, match="no hash"):
         f(3.0)
     assert f._cache_size() == programs
+
+
+# -- what JAX says of it ----------------------------------------------------------------------------
+
+
+class Chooser:
+    def choose(self, x, y):
+        return x if y > 0 else -x
+
+    def __call__(self, x, y):
+        return self.choose(x, y)
+
+
+def _choose(x, flag="plain", y=2.0):
+    return x if y > 0 else -x
+
+
+@pytest.mark.parametrize(
+    ("function", "kwargs", "name"),
+    [
+        (jit(_choose, static_argnums=1), {"y": 3.0}, "y"),
+        (jit(lambda x, *rest: x if rest[1] > 0 else -x), {}, r"rest\[1\]"),
+        (jit(Chooser().choose), {}, "y"),
+        (jit(Chooser()), {}, "y"),
+    ],
+)
+def test_errors_of_jax_name_the_argument_as_the_function_does(function, kwargs, name):
+    args = (1.0, "fast") if kwargs else (1.0, 2.0, 3.0)[: 2 if name == "y" else 3]
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=f"value of the argument {name}\\."):
+        function(*args, **kwargs)
+
+
+def test_a_warning_of_jax_about_an_option_is_given_once_and_at_the_users_line():
+    with pytest.warns(DeprecationWarning) as told:
+        f = jit(lambda x: x + 1, backend="cpu")
+        f(1.0)
+        f(1)
+    assert [warning.filename for warning in told] == [__file__]
+
+
+def test_none_is_no_function():
+    with pytest.raises(TypeError, match="callable"):
+        jit(None)
+
+
+def test_eval_shape_says_whether_a_type_is_weak():
+    assert jit(lambda x: x * 2).eval_shape(1.0) == jax.jit(lambda x: x * 2).eval_shape(1.0)

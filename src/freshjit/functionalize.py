@@ -19,6 +19,8 @@ from freshjit.state.arguments import parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path, is_within
+from freshjit.state.run import directly, view_arguments
+from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import arrays, containers, made, places
 from freshjit.state.views.apart import Apart
@@ -135,10 +137,10 @@ class Functional(Generic[P, R]):
     # -- the run ----------------------------------------------------------------------------------
 
     def _run(self, call: Callable[[Capture], Any], args: Any, kwargs: Any, given: Any = None) -> Any:
-        capture = Capture(self._function, root_of(self._function), whole=True, given=given)
+        capture = Capture(self._function, root_of(self._function), Seeing(whole=True, given=given))
         outer = thread.capture
         if outer is None:
-            return capture.run_directly(call)
+            return directly(capture, call)
         entry = outer.original_of(self) or outer.entries.get(id(self))
         if entry is None:
             raise UnsupportedStateError(
@@ -157,7 +159,7 @@ class Functional(Generic[P, R]):
             _refuse_unseen_writes(outer, capture)
             return result
 
-        return capture.run_directly(checked, bases)
+        return directly(capture, checked, bases)
 
     def _enter(
         self, capture: Capture, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -165,7 +167,7 @@ class Functional(Generic[P, R]):
         """The views of the function and of its arguments, and where among them the traced ones are."""
         arguments = plan(parameters_of(self._function), args, kwargs)
         function = capture.view(self._function, capture.root)
-        call_args, call_kwargs = capture.view_arguments(arguments, args, kwargs)
+        call_args, call_kwargs = view_arguments(capture, arguments, args, kwargs)
         traced: list[tuple[Any, Any, Any]] = []
         for argument in arguments:
             if argument.kind == "traced":

@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import inspect
 import sys
-import threading
 import types
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import jax
 
-from freshjit import _compat, live
+from freshjit import _compat
 from freshjit.aot import Lowered, Traced
+from freshjit.compile import Compiler
 from freshjit.errors import (
-    FreshjitError,
-    FrozenValueError,
-    UnstableStateError,
     UnsupportedStateError,
-    warn,
 )
+from freshjit.options import UNSPECIFIED, Options
 from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import POSITIONAL, Argument, parameters_of, root_of, wrap
+from freshjit.state.arguments import wrap
 from freshjit.state.capture import Capture
-from freshjit.state.guards import Frozen, user_line
-from freshjit.state.libraries import raised_by_the_user
-from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path
-from freshjit.state.record import Record
 
 __all__ = ["FreshJit", "jit"]
 
@@ -44,143 +36,6 @@ R = TypeVar("R")
 
 _compat.hide_frames_of(__file__)
 
-MAX_ATTEMPTS = 8
-"""How often a function is traced for one call if what it reads is another thing each time."""
-
-MAX_ATTEMPTS_AMONG_THREADS = 64
-"""The same while other threads run, who may be writing the state that it reads."""
-
-MAX_SUSPECTS = 4
-"""How many numbers are tried by value, each by itself, when a function cannot be traced as they change."""
-
-_UNSPECIFIED: Any = inspect.signature(jax.jit).parameters["in_shardings"].default
-
-
-class _Options:
-    """The parameters of ``jit``, checked, with names and numbers of arguments resolved."""
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        in_shardings: Any,
-        out_shardings: Any,
-        static_argnums: int | Sequence[int] | None,
-        static_argnames: str | Iterable[str] | None,
-        donate_argnums: int | Sequence[int] | None,
-        donate_argnames: str | Iterable[str] | None,
-        static: str | Iterable[str] | None,
-        dynamic: str | Iterable[str] | None,
-        strict: bool,
-        others: dict[str, Any],
-    ) -> None:
-        jax_parameters: dict[str, Any] = {
-            "in_shardings": in_shardings,
-            "out_shardings": out_shardings,
-            "static_argnums": static_argnums,
-            "static_argnames": static_argnames,
-            "donate_argnums": donate_argnums,
-            "donate_argnames": donate_argnames,
-            **others,
-        }
-        jax.jit(function, **jax_parameters)  # raises JAX's own errors about the parameters
-        overrides = Overrides(static, dynamic)
-        given = {
-            **jax_parameters,
-            "static": overrides.static or None,
-            "dynamic": overrides.dynamic or None,
-            "strict": strict,
-        }
-        # What says that nothing was said is one object, and would be another one in a pickle.
-        self.given = {name: value for name, value in given.items() if value is not _UNSPECIFIED}
-        self.overrides = overrides if overrides else None
-        self.strict = strict
-        self.parameters = parameters_of(function)
-        self.in_shardings, self.out_shardings = in_shardings, out_shardings
-        self.static = self._resolve(static_argnums, static_argnames, "static")
-        self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
-        self.others = others
-        self.key: Hashable = (
-            self.static,
-            self.donate,
-            _frozen(in_shardings),
-            _frozen(out_shardings),
-            tuple(sorted((k, _frozen(v)) for k, v in others.items())),
-            overrides.key,
-            strict,
-        )
-
-    def _resolve(
-        self, numbers: int | Sequence[int] | None, names: str | Iterable[str] | None, what: str
-    ) -> frozenset[int | str]:
-        found: set[int | str] = set()
-        positional = [p.name for p in self.parameters if p.kind in POSITIONAL]
-        for number in (numbers,) if isinstance(numbers, int) else (numbers or ()):
-            if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"{what}_argnums must be ints, got {number!r}")
-            if number < 0 and positional:
-                number += len(positional)
-            found.add(number)
-            if number < len(positional):
-                found.add(positional[number])
-        for name in (names,) if isinstance(names, str) else (names or ()):
-            if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"{what}_argnames must be strings, got {name!r}")
-            has_keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in self.parameters)
-            if self.parameters and not has_keywords and name not in [p.name for p in self.parameters]:
-                raise ValueError(
-                    f"jit got {what}_argnames={name!r}, but the function has no parameter of that name; its "
-                    f"parameters are {', '.join(p.name for p in self.parameters)}."
-                )
-            found.add(name)
-            if name in positional:
-                found.add(positional.index(name))
-        return frozenset(found)
-
-    def in_sharding(self, argument: Argument) -> Any:
-        """What ``in_shardings`` says of an argument; as in JAX, static ones are not counted."""
-        given = self.in_shardings
-        if not isinstance(given, (tuple, list)):
-            return given
-        names = [p.name for p in self.parameters if p.kind in POSITIONAL]
-        at = argument.name if isinstance(argument.name, int) else None
-        if at is None and argument.name in names:
-            at = names.index(argument.name)
-        if at is None:
-            return None  # one that only the call names
-        at -= sum(isinstance(other, int) and other < at for other in self.static)
-        if at >= len(cast(Sequence[Any], given)):
-            raise ValueError(
-                f"in_shardings has {len(cast(Sequence[Any], given))} entries, but the argument "
-                f"{argument.path} is the {at + 1}th that is not static."
-            )
-        return given[at]
-
-
-def _frozen(value: Any) -> Hashable:
-    """A hashable form of an option, by identity if it has none of its own."""
-    if isinstance(value, dict):
-        return tuple(sorted((str(k), _frozen(v)) for k, v in cast(dict[Any, Any], value).items()))
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, cast(Sequence[Any], value)))
-    try:
-        hash(value)
-    except TypeError:
-        return _ByIdentity(value)
-    return value
-
-
-class _ByIdentity:
-    """A key for something that has no hash; it keeps the thing, so that no other gets its id."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and other.value is self.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
 
 class FreshJit(Generic[P, R]):
     """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers."""
@@ -188,7 +43,7 @@ class FreshJit(Generic[P, R]):
     __freshjit_method__ = True
     __name__: str
 
-    def __init__(self, function: Callable[P, R], options: _Options) -> None:
+    def __init__(self, function: Callable[P, R], options: Options) -> None:
         if isinstance(function, types.FunctionType):
             vars(self).update(vars(function))
         wrap(self, function)
@@ -196,6 +51,7 @@ class FreshJit(Generic[P, R]):
         self._made = present()
         self._options = options
         self._store = _store_of(function, options)
+        self._compiler = Compiler(function, self.__name__, options, self._store)
 
     # The hit path: one look at this thread, then the first program's generated function.
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -218,144 +74,10 @@ class FreshJit(Generic[P, R]):
     def _search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = self._call(args, kwargs)
         result = self._store.find(call)
-        return self._miss(call) if type(result) is Miss else result
+        return self._compiler.serve(call) if type(result) is Miss else result
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         return Call(self._function, args, kwargs, self._options.parameters, self._options.static)
-
-    def _miss(self, call: Call) -> Any:
-        if _compat.jit_is_disabled():
-            return call.function(*call.args, **call.kwargs)
-        with self._store.turn():
-            try:
-                thread.turns += 1
-                return self._compile_until_it_holds(call)
-            finally:
-                thread.turns -= 1
-
-    def _compile_until_it_holds(self, call: Call) -> Any:
-        store, guard = self._store, None
-        # Another thread may have compiled the same program while this one waited for its turn.
-        result = store.find(call)
-        attempts = MAX_ATTEMPTS if threading.active_count() == 1 else MAX_ATTEMPTS_AMONG_THREADS
-        for attempt in range(attempts):
-            if type(result) is not Miss:
-                return result
-            store.note_changes(call)
-            try:
-                program = self._capture(call)
-            except UnstableStateError:
-                if attempt == attempts - 1:
-                    raise
-                continue
-            if program.record.late_rules and not _compat.trace_is_clean():
-                return live.call(call.function, call.args, call.kwargs)
-            store.add(program)
-            result = program.run(call.function, call.args, call.kwargs)
-            if type(result) is Miss:
-                guard = result.guard
-                result = store.find(call)
-        if type(result) is not Miss:
-            return result
-        what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
-        raise UnstableStateError(
-            f"state read by {self.__name__} changes by itself: {what} was different directly after it had "
-            f"been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "
-            "property that makes a new object each time is the usual reason; another one is a thread that "
-            "writes it without a pause."
-        )
-
-    def _capture(self, call: Call) -> Program:
-        args, kwargs, arguments = call.args, call.kwargs, call.plan
-        root = root_of(self._function)
-        store, overrides = self._store, self._options.overrides
-        flatten = self._options.out_shardings is not _UNSPECIFIED
-        changing, rigid = store.changing, store.rigid
-        capture = Capture(self._function, root, False, changing, rigid, overrides, flatten_result=flatten)
-        try:
-            record = capture.run(args, kwargs, arguments)
-        except FreshjitError:
-            raise
-        except Exception as error:
-            # Some library may have met our stand-in for a NumPy array, or for a number that changes, where
-            # only the real thing will do.
-            if not (capture.saw_numpy or capture.used_numbers):
-                raise
-            try:
-                record = self._capture_plainly(capture, args, kwargs, arguments)
-            except Exception as other:
-                # Some things can only be done with stand-ins: where that was not it, the first error counts.
-                if type(other) is type(error) or not raised_by_the_user(error):
-                    raise
-                raise error from None
-        self._tell(record.frozen)
-        for message in () if overrides is None else overrides.unread():
-            warn(f"{self.__name__} {message}", user_line())
-        options = self._jax_options(arguments, record)
-        others = [] if "out_shardings" in options else self._store.programs
-        return Program(record, arguments, call.signature, self.__name__, options, others)
-
-    def _tell(self, frozen: Sequence[Frozen]) -> None:
-        """Report what has become part of the program though later calls may find it changed."""
-        frozen = list(dict.fromkeys(frozen))
-        if frozen and self._options.strict:
-            raise FrozenValueError("\n".join(f.message(self.__name__, f" (at {f.where})") for f in frozen))
-        self._store.report(frozen)
-
-    def _capture_plainly(
-        self, failed: Capture, args: tuple[Any, ...], kwargs: dict[str, Any], arguments: Sequence[Argument]
-    ) -> Record:
-        """Capture with as few plain things in place of stand-ins as will do."""
-        store, overrides = self._store, self._options.overrides
-        numbers = [path.trail for path in failed.used_numbers]
-
-        def attempt(rigid: Iterable[Any]) -> Record:
-            rigid = store.rigid | set(rigid)
-            changing = store.changing - rigid
-            capture = Capture(
-                self._function,
-                failed.root,
-                failed.saw_numpy,
-                changing,
-                rigid,
-                overrides,
-                flatten_result=failed.flatten_result,
-            )
-            record = capture.run(args, kwargs, arguments)
-            store.give_up(rigid)
-            return record
-
-        # Everything plain: if that fails, too, the error is the user's.
-        plain = Capture(
-            self._function,
-            failed.root,
-            True,
-            overrides=overrides,
-            plain_numbers=True,
-            flatten_result=failed.flatten_result,
-        )
-        record = plain.run(args, kwargs, arguments)
-        # Which one was it? NumPy arrays alone, or one number; the one that was read last is the likeliest.
-        suspects = [[number] for number in reversed(numbers)][:MAX_SUSPECTS]
-        for rigid in ([[]] if failed.saw_numpy else []) + suspects:
-            with contextlib.suppress(Exception):
-                return attempt(rigid)
-        store.give_up(numbers)
-        return record
-
-    def _jax_options(self, arguments: Sequence[Argument], record: Any) -> dict[str, Any]:
-        """The parameters for ``jax.jit`` of the pure function ``(slots, *traced) -> tuple``."""
-        options = self._options
-        traced = [a for a in arguments if a.kind == "traced"]
-        result: dict[str, Any] = dict(options.others)
-        donated = [i + 1 for i, a in enumerate(traced) if a.name in options.donate]
-        if donated:
-            result["donate_argnums"] = tuple(donated)
-        if options.in_shardings is not _UNSPECIFIED:
-            result["in_shardings"] = (None, *(options.in_sharding(a) for a in traced))
-        if options.out_shardings is not _UNSPECIFIED:
-            result["out_shardings"] = record.spread_over_outputs(options.out_shardings)
-        return result
 
     # -- the rest of jax.jit's surface ----------------------------------------------------------
 
@@ -370,7 +92,7 @@ class FreshJit(Generic[P, R]):
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
         """Trace for the given arguments and the present state, as ``jax.jit(f).trace``."""
-        program = self._capture(self._call(args, kwargs))
+        program = self._compiler.program(self._call(args, kwargs))
         return Traced(program, self._function, *self._inputs(program, args, kwargs))
 
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -378,8 +100,10 @@ class FreshJit(Generic[P, R]):
 
         No state is written.
         """
-        program = self._capture(self._call(args, kwargs))
-        avals = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in program.record.out_avals]
+        program = self._compiler.program(self._call(args, kwargs))
+        avals = [
+            jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in program.record.out_avals
+        ]
         dry = program.record.without_writes()
         probe = generate(dry, program.arguments, lambda *_: avals)
         return probe.run(self._function, args, kwargs)
@@ -435,7 +159,9 @@ class FreshJit(Generic[P, R]):
 
 
 # What a wrapper's dictionary has that is not the user's.
-_OWN = frozenset((*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_function", "_made", "_options", "_store"))
+_OWN = frozenset(
+    (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_compiler", "_function", "_made", "_options", "_store")
+)
 
 
 def _again(function: Any, given: dict[str, Any]) -> Any:
@@ -457,7 +183,7 @@ def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> 
 views.register(FreshJit, _view_fresh_jit)
 
 
-def _store_of(function: Any, options: _Options) -> Store:
+def _store_of(function: Any, options: Options) -> Store:
     codes = tuple(_codes(function))
     return store_for(
         codes, (type(function).__name__, options.key), getattr(function, "__name__", repr(function))
@@ -492,11 +218,11 @@ def jit(fun: Callable[P, R], /, **options: Any) -> FreshJit[P, R]: ...
 @overload
 def jit(**options: Any) -> Callable[[Callable[P, R]], FreshJit[P, R]]: ...
 def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the options once, here
-    fun: Any = None,
+    fun: Any = UNSPECIFIED,
     /,
     *,
-    in_shardings: Any = _UNSPECIFIED,
-    out_shardings: Any = _UNSPECIFIED,
+    in_shardings: Any = UNSPECIFIED,
+    out_shardings: Any = UNSPECIFIED,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] | None = None,
@@ -599,7 +325,7 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
         others["inline"] = inline
     if compiler_options is not None:
         others["compiler_options"] = compiler_options
-    if fun is None:
+    if fun is UNSPECIFIED:
         return lambda function: jit(function, **parameters, **others)
     if isinstance(fun, (classmethod, staticmethod)):
         return type(fun)(jit(fun.__func__, **parameters, **others))
@@ -611,11 +337,11 @@ def jit(  # pyright: ignore[reportInconsistentOverload] - the overloads name the
     _refuse_generators(fun)
     if isinstance(fun, FreshJit) and not others and _all_default(parameters):
         return cast(Any, fun)
-    return FreshJit(fun, _Options(fun, **parameters, others=others))
+    return FreshJit(fun, Options(fun, **parameters, others=others))
 
 
 def _all_default(parameters: dict[str, Any]) -> bool:
-    return all(v is None or v is False or v is _UNSPECIFIED for v in parameters.values())
+    return all(v is None or v is False or v is UNSPECIFIED for v in parameters.values())
 
 
 def _refuse_generators(fun: Any) -> None:

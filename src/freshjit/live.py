@@ -14,6 +14,8 @@ from freshjit.errors import FreshjitError
 from freshjit.programs.probe import Miss, generate
 from freshjit.state.arguments import parameters_of, plan, root_of
 from freshjit.state.capture import Capture
+from freshjit.state.run import directly, view_arguments, written
+from freshjit.state.seeing import Seeing
 
 __all__ = ["call", "run"]
 
@@ -31,7 +33,7 @@ def run(
 
     def inside(capture: Capture, view: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         result = transformed(view, args, kwargs)
-        return result, *capture.written()
+        return result, *written(capture)
 
     return _run(function, args, kwargs, inside)[0]
 
@@ -40,7 +42,7 @@ def call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     """The function itself, run live."""
 
     def inside(capture: Capture, view: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        return None, *capture.written(view(*args, **kwargs))
+        return None, *written(capture, view(*args, **kwargs))
 
     return _run(function, args, kwargs, inside)[1]
 
@@ -53,10 +55,10 @@ def _run(
 
     def enter(capture: Capture) -> Any:
         view = capture.view(function, capture.root)
-        return inside(capture, view, *capture.view_arguments(arguments, args, kwargs))
+        return inside(capture, view, *view_arguments(capture, arguments, args, kwargs))
 
-    capture = Capture(function, root_of(function), plain_numpy=True)
-    first, record, outputs = capture.run_directly(enter)
+    capture = Capture(function, root_of(function), Seeing(plain_numpy=True))
+    first, record, outputs = directly(capture, enter)
     result = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
     if type(result) is Miss:
         raise FreshjitError(

@@ -16,6 +16,8 @@ from freshjit.state.active import thread
 from freshjit.state.arguments import root_of
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
+from freshjit.state.run import directly
+from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import places
 
@@ -116,7 +118,7 @@ class State(Mapping[str, Any]):
 
         if thread.capture is not None:
             return look(thread.capture)
-        return Capture(_nothing, root_of(_nothing), plain_numpy=True).run_directly(look)
+        return directly(Capture(_nothing, root_of(_nothing), Seeing(plain_numpy=True)), look)
 
     def commit(self, of: Any) -> None:
         """Put the values into the real objects, all or none of them.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,7 +56,7 @@ class Program:
         self.arguments = tuple(arguments)
         self.signature = signature
         twin = self._twin(others)
-        self.jitted: Any = jax.jit(self._pure(name), **options) if twin is None else twin.jitted
+        self.jitted: Any = _jax_jit(self._pure(name), options) if twin is None else twin.jitted
         self.probe: Probe
         self._checker: Probe | None = None
         self.check_avals(False)
@@ -145,6 +146,14 @@ class Program:
             self._checker = generate(dry, self.arguments, lambda *_: ())
         result = self._checker.run(function, args, kwargs)
         return result.guard if type(result) is Miss else None
+
+
+def _jax_jit(pure: Any, options: dict[str, Any]) -> Any:
+    if options.keys().isdisjoint(("backend", "device")):
+        return jax.jit(pure, **options)
+    with warnings.catch_warnings():  # JAX has told the user, when these options were given
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return jax.jit(pure, **options)
 
 
 def _steps(path: Path) -> Iterator[tuple[str, Any]]:

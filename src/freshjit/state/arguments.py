@@ -61,10 +61,9 @@ def plan(
         parameters: those of the function, which name its positional arguments.
         static: positions and names of the arguments that are Python values.
     """
-    names = [p.name for p in parameters if p.kind in POSITIONAL]
+    labels = _positional_labels(parameters, len(args))
     arguments: list[Argument] = []
-    for i, value in enumerate(args):
-        label = names[i] if i < len(names) else f"args[{i}]"
+    for i, (label, value) in enumerate(zip(labels, args, strict=True)):
         kind = "state" if i in static or not is_jax_tree(value) else "traced"
         arguments.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
     named = {p.name for p in parameters}
@@ -73,6 +72,14 @@ def plan(
         path = Path.root(f"kwargs[{name!r}]", name)
         arguments.append(Argument(name, kind, path, loose=name not in named))
     return arguments
+
+
+def _positional_labels(parameters: list[inspect.Parameter], count: int) -> list[str]:
+    """How the first ``count`` positional arguments are called by the function itself."""
+    names = [p.name for p in parameters if p.kind in POSITIONAL]
+    rest = next((p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL), None)
+    first, rest = (0, "args") if rest is None else (len(names), rest)
+    return [*names, *(f"{rest}[{i - first}]" for i in range(len(names), count))][:count]
 
 
 def is_jax_tree(value: Any) -> bool:

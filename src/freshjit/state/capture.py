@@ -1,37 +1,32 @@
-"""Capture: one recorded run of the user's function under trace.
+"""Capture: the books on one run of the user's function.
 
-The capture owns the record (guards, slots, mutable things and what they held), runs the function,
-and ends with a ``Record`` from which ``programs/`` builds a program. What traced code
-sees of each kind of value is decided in ``views/``; this module only keeps the books.
+What was read (guards, slots), what stands for what (entries, views), what can change (mutables). Views and
+hooks write here while the function runs (``run.py``), and a ``Record`` comes of it. What traced code sees of
+each kind of value is decided in ``views/``.
 """
 
 from __future__ import annotations
 
 import enum
-import inspect
-import random
 import threading
 import types
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import jax
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import StateMismatchError, UnstableStateError, UnsupportedStateError
-from freshjit.state import distinct, recipes
 from freshjit.state.active import thread
-from freshjit.state.arguments import Argument, arranged
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
-from freshjit.state.held import all_classes
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
-from freshjit.state.overrides import Overrides
-from freshjit.state.path import Path, alike
-from freshjit.state.record import KEYED, Entry, Mutable, Record, Slot, Write
-from freshjit.state.values import same_value
+from freshjit.state.path import Path
+from freshjit.state.pathless import Pathless
+from freshjit.state.record import Entry, Mutable, Slot
+from freshjit.state.seeing import SEEING, Seeing
 from freshjit.state.views import (
     appending,
     arrays,
@@ -40,7 +35,6 @@ from freshjit.state.views import (
     modules,
     numbers,
     objects,
-    outside,
     pybuiltins,
     unseen,
     view_of,
@@ -48,69 +42,45 @@ from freshjit.state.views import (
 
 __all__ = ["Capture"]
 
-T = TypeVar("T")
-
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-
-_WATCHES = (outside.watched_paths, unseen.watched_interpreter)
 
 
 class Capture:
-    """The record of one run, and the run itself.
+    """The books on one run.
 
     Parameters:
         function: the function as the user gave it (bound methods and the like included).
         root: its path.
-        plain_numpy: show NumPy arrays as plain copies guarded by their contents.
-        changing: where Python numbers are known to change from call to call (trails of paths).
-        rigid: where the function could not be traced with a number that changes.
-        overrides: where the user knows better.
-        plain_numbers: show all numbers by value.
-        whole: read lists that the function only appends to whole, like any others.
-        given: values to be read in place of the real arrays and numbers, by the trails of their paths.
+        seeing: in what form traced code sees what it reads.
         flatten_result: note the result as a pytree, which not every result can be.
-        joined: show arrays among the arguments that are one array as one tracer.
     """
 
     def __init__(
         self,
         function: Callable[..., Any],
         root: Path,
-        plain_numpy: bool = False,
-        changing: frozenset[Any] = frozenset(),
-        rigid: frozenset[Any] = frozenset(),
-        overrides: Overrides | None = None,
-        plain_numbers: bool = False,
-        whole: bool = False,
-        given: Mapping[Any, Any] | None = None,
+        seeing: Seeing = SEEING,
         flatten_result: bool = False,
-        joined: bool = False,
     ) -> None:
+        self.function = function
+        self.root = root
+        self.seeing = seeing
         self.flatten_result = flatten_result
-        self.plain_numbers = plain_numbers
-        self.changing, self.rigid, self.overrides = changing, rigid, overrides
-        self.whole = whole
-        self.given = given
         self.outer: Capture | None = None
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
         self.argument_leaves: dict[int, tuple[Path, Any]] = {}  # by id: their arrays and tuples
         self._argument_numbers: list[tuple[Path, type]] = []
-        self._joined = joined
         self._leaves_coincide = False
+        self.must_join = False
         self.frozen: list[Frozen] = []
         self.unseen = unseen.Unseen()
-        self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
+        self.pathless = Pathless(self)
         self._at_end: list[Callable[[Capture], None]] = []
-        self._random: list[tuple[str, Any, Any]] = []
-        self._there_before: dict[int, Any] = {}  # arrays, by id
-        self._classes_before: dict[int, type] = {}
+        self.classes_before: dict[int, type] = {}
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
         self.number_views: list[numbers.NumberView] = []
-        self._computed: list[numbers.NumberView] = []
-        self.plain_numpy = plain_numpy
-        self.function = function
-        self.root = root
+        self.computed: list[numbers.NumberView] = []
         self.guards: list[Guard] = []
         self.slots: list[Slot] = []
         self.entries: dict[int, Entry] = {}  # by id of the original
@@ -170,19 +140,24 @@ class Capture:
         known = self.argument_leaves.get(id(original))
         if known is None:
             self.argument_leaves[id(original)] = path, original
-            if self._joined:
+            if self.seeing.joined:
                 self.alias_view(original, seen, path)
             return seen
         self._leaves_coincide = True
-        if not self._joined:
+        if not self.seeing.joined:
             return seen
         self.guard(path, "alias", known[0])
         return self.entries[id(original)].view
 
-    def _must_join(self) -> bool:
-        """Whether code that can tell was shown two tracers for what is one array outside."""
+    def finish_arguments(self) -> None:
+        """See whether code that can tell was shown two tracers for what is one array outside."""
+        if not self.sees_identity:
+            return
+        # A number that is passed twice is not looked at by its identity; an array in its place would be.
+        for path, kind in self._argument_numbers:
+            self.guard(path, "type", kind)
         captured = not self.argument_leaves.keys().isdisjoint(self.entries)
-        return self.sees_identity and not self._joined and (self._leaves_coincide or captured)
+        self.must_join = not self.seeing.joined and (self._leaves_coincide or captured)
 
     def enter(self, function: Any, made: Callable[[], Capture | None] | None = None) -> Any:
         """A function called inside this capture through a wrapper, seen as any other function.
@@ -261,41 +236,17 @@ class Capture:
         self.guard(path, "aval", jax.typeof(concrete) if not is_numpy else (array.shape, array.dtype))
         slot = Slot(path, concrete, "numpy" if is_numpy else "array", user_line())
         self.slots.append(slot)
-        if self.given is not None:
-            return self.given_at(path)
+        if self.seeing.given is not None:
+            return self.seeing.given_at(path)
         self._slot_of[id(concrete)] = slot
         if self.outer is not None:
             return arrays.to_jax(self.outer.view(array, path.on(self.bases)))
         return self.recorder.input(concrete)
 
-    def given_at(self, path: Path) -> Any:
-        """The value given for an array of the state."""
-        assert self.given is not None
-        value = self.given.get(path.trail, GAP)
-        if value is GAP:
-            raise StateMismatchError(
-                f"{path} is read, but the given state does not have it.\nRead the state with arguments for "
-                "which the function reads the same things."
-            )
-        return value
-
     @property
     def saw_numpy(self) -> bool:
         """Whether a NumPy array was shown as a stand-in that a library might not take."""
         return self._saw_numpy
-
-    def number_changes(self, path: Path) -> bool:
-        """Whether the Python number at ``path`` is to be seen as one that changes."""
-        if self.plain_numbers:
-            return False
-        kind = None if self.overrides is None else self.overrides.kind(path)
-        if kind == "dynamic":
-            return path.trail not in self.rigid
-        # A number at a root is a static argument: the user has asked for its value.
-        if kind == "static" or path.parent is None or not self.changing:
-            return False
-        trail = path.trail
-        return trail not in self.rigid and (trail in self.changing or alike(trail) in self.changing)
 
     def number_input(self, view: numbers.NumberView) -> Any:
         """Make an input of a Python number that may differ at each call; returns its tracer."""
@@ -317,25 +268,17 @@ class Capture:
 
     def must_not_fail(self, view: numbers.NumberView) -> None:
         """This has given a result: a call in which Python would raise an error instead is not served."""
-        self._computed.append(view)
+        self.computed.append(view)
 
     def needs_content(self, path: Path, array: Any) -> None:
         """The traced code needed the value itself: the program is valid for these contents only."""
-        self.account_for(array)
+        self.pathless.account_for(array)
         contents = np.array(_compat.as_numpy(array), copy=True, order="C")
         self.guard(path, "content", contents)
-
-    def account_for(self, array: Any) -> None:
-        """Note that it does no harm if this array becomes a constant: its contents are guarded."""
-        self._there_before.pop(id(array), None)
 
     def mutable(self, thing: Mutable) -> None:
         self.mutables.append(thing)
         self._saw_numpy |= isinstance(thing, arrays.Source)
-
-    def watch_random(self, generator: Any, label: str) -> None:
-        """Notice if a random generator of NumPy or Python moves during the run."""
-        self._random.append((label, generator, _random_state(generator)))
 
     def at_end(self, check: Callable[[Capture], None]) -> None:
         """Have something looked at when the function has run, outside of the trace."""
@@ -351,58 +294,9 @@ class Capture:
         if self.outer is not None:
             self.outer.report_frozen(what, remedy, where)
 
-    def asked(self, function: Any, question: tuple[Any, ...], answer: Any, shown: str) -> None:
-        """Note what a function outside gave: the program is valid as long as it gives the same.
-
-        Parameters:
-            question: the arguments, plain values.
-            shown: how the call is written.
-        """
-        if self.outer is not None:
-            self.outer.asked(function, question, answer, shown)
-        else:
-            path = Path.constant(function, shown).to("call", question, shown)
-            self._asked.setdefault((function, question), (path, answer, user_line()))
-
-    def _guard_answers(self) -> None:
-        """Make guards of the answers, unless this run has changed what is asked for."""
-        for path, answer, where in self._asked.values():
-            assert path.parent is not None
-            if same_value(path.parent.key()(*path.key), answer):
-                self.guard(path, "value", answer, where)
-            else:
-                self.report_frozen(
-                    f"{path} was read and has changed",
-                    "Read it outside and pass the result as an argument.",
-                    where,
-                )
-
-    def _report_random(self) -> None:
-        for label, generator, before in self._random:
-            if _random_state(generator) != before:
-                self.report_frozen(
-                    f"{label} gave random numbers",
-                    "Use jax.random with a key, or draw outside and pass the numbers as arguments.",
-                    self._first_line(),
-                )
-
-    def _first_line(self) -> SourceLine | None:
-        """Where the function is written, for what cannot be told of any line in it."""
-        wrapped = inspect.unwrap(self.function)
-        code = getattr(getattr(wrapped, "__func__", wrapped), "__code__", None)
-        return None if code is None else SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
-
-    def _on_constant(self, array: Any) -> None:
-        if self._there_before.get(id(array)) is array:
-            self.report_frozen(
-                f"an array {array.aval.str_short()} was used that was there before, but to which no path "
-                "leads that freshjit knows",
-                "Keep it in an attribute, a variable or a container, or pass it as an argument.",
-            )
-
     def has_made(self, cls: type) -> bool:
         """Whether this run has made the class: then nobody but what comes of the run holds it."""
-        return id(cls) not in self._classes_before and bool(cls.__flags__ & _MADE_BY_PYTHON)
+        return id(cls) not in self.classes_before and bool(cls.__flags__ & _MADE_BY_PYTHON)
 
     def in_installed_package(self, path: Path) -> bool:
         """Whether the path is a global of an installed package rather than of the user's code."""
@@ -441,237 +335,30 @@ class Capture:
     def write_class_entry(self, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
         objects.write_class_entry(self, owner, name, raw, instance, value)
 
-    # -- the run --------------------------------------------------------------------------------
+    # -- the end of the run ---------------------------------------------------------------------
 
-    def run_directly(self, call: Callable[[Capture], T], bases: Mapping[str, Path] | None = None) -> T:
-        """Run ``call`` with this capture watching, in the trace that is current, on the arrays themselves.
+    def joined(self) -> Capture:
+        """Another capture of the same function, which is shown one tracer for one array."""
+        return Capture(self.function, self.root, replace(self.seeing, joined=True), self.flatten_result)
 
-        What is written is held apart; ``call`` may ask ``written`` for it before it returns.
-
-        Parameters:
-            bases: inside another capture, where that one finds the roots of this one. It then guards what is
-                read here.
-        """
-        outer = self.outer = thread.capture
-        self.bases = bases or {}
-        self.recorder = _compat.Direct()
-        self._classes_before = all_classes()
-        try:
-            thread.capture = self
-            return call(self)
-        finally:
-            thread.capture = outer
-            try:
-                self._release()
-            except BaseException:
-                self._release()
-                raise
-
-    def written(self, result: Any = None) -> tuple[Record, list[Any]]:
-        """What a direct run has written so far, as a record without guards, and the values in it.
-
-        Parameters:
-            result: what the record is to give as the result, made of the real things.
-        """
-        finished: dict[str, Any] = {}
-        outputs = self._finish(result, finished)
-        self._check_undisturbed()
-        record = Record(
-            jaxpr=None,
-            out_avals=(),
-            guards=[],
-            slots=[],
-            constants=[],
-            writes=finished["writes"],
-            output=finished["output"],
-            n_outputs=len(outputs),
-            distinct=distinct.Distinct(),
-            result_tree=finished.get("tree"),
-            result_outputs=finished.get("leaves", ()),
-        )
-        return record, outputs
-
-    def run(
-        self,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        arguments: Sequence[Argument],
-    ) -> Record:
-        """Run the function once under trace and say what it read, wrote and returned.
-
-        Parameters:
-            args, kwargs: the arguments of the call.
-            arguments: how each of them takes part, positional ones first.
-        """
-        finished: dict[str, Any] = {}
-        outer = thread.capture
-
-        def traced(*values: Any) -> list[Any]:
-            try:
-                self.watch_random(random, "Python's random module")
-                self.watch_random(np.random, "numpy.random")
-                self.recorder = _compat.Recorder(
-                    self._on_concrete,
-                    arrays.to_index,
-                    arrays.to_jax,
-                    numbers.plain_number,
-                    modules.call_library,
-                    self._on_constant,
-                )
-                self.recorder.start()  # known here before it changes anything
-                self._there_before = {id(array): array for array in jax.live_arrays()}
-                self._classes_before = all_classes()
-                for watch in _WATCHES:
-                    watch.need(self)
-                thread.capture = self
-                call_args, call_kwargs = self._arguments(values, args, kwargs, arguments)
-                function = self.view(self.function, self.root)
-                result = function(*call_args, **call_kwargs)
-                return self._finish(result, finished)
-            except BaseException:
-                if self.recorder is not None:
-                    self.recorder.abandon()
-                raise
-            finally:
-                # Before this function returns: JAX's leak checker looks for tracers right afterwards.
-                thread.capture = outer
-                try:
-                    self._release()
-                except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
-                    self._release()
-                    raise
-
-        wrapped = inspect.unwrap(self.function)
-        if hasattr(wrapped, "__name__"):
-            traced.__name__ = wrapped.__name__
-        if hasattr(getattr(wrapped, "__func__", wrapped), "__code__"):
-            traced.__wrapped__ = wrapped  # pyright: ignore[reportFunctionMemberAccess] - JAX's errors name it
-        inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
-        jaxpr = jax.make_jaxpr(traced)(*inputs)
-        self._check_undisturbed()
-        if finished["must join"]:
-            return self._again_joined().run(args, kwargs, arguments)
-        self._report_random()
-        self._guard_answers()
+    def finish(self) -> None:
+        """Look, outside of the trace, at what can only be judged now."""
+        self.pathless.finish()
         for check in self._at_end:
             check(self)
         self.unseen.finish(self)
-        return self._record(jaxpr, finished)
 
-    def _again_joined(self) -> Capture:
-        return Capture(
-            self.function,
-            self.root,
-            self.plain_numpy,
-            self.changing,
-            self.rigid,
-            self.overrides,
-            self.plain_numbers,
-            self.whole,
-            flatten_result=self.flatten_result,
-            joined=True,
-        )
+    def give_up_slots(self) -> tuple[dict[int, Slot], list[Slot]]:
+        """The slots, by the ids of the arrays that they were inputs for, and all of them.
 
-    def _arguments(
-        self,
-        values: Sequence[Any],
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        arguments: Sequence[Argument],
-    ) -> tuple[list[Any], dict[str, Any]]:
-        recorder = self.recorder
-        assert recorder is not None
-        traced = iter(values)
-
-        def seen(argument: Argument) -> Any:
-            original = argument.of(args, kwargs)
-            if argument.kind != "traced":
-                return self.view(original, argument.path)
-            value = next(traced)
-            for leaf in jax.tree_util.tree_leaves(value):
-                recorder.take_over(leaf)
-            return objects.adopt_argument(self, value, original, argument.path)
-
-        return arranged(arguments, seen)
-
-    def view_arguments(
-        self, arguments: Sequence[Argument], args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a direct run: objects as views, JAX's own kinds as they are."""
-
-        def seen(argument: Argument) -> Any:
-            value = argument.of(args, kwargs)
-            return self.view(value, argument.path) if argument.kind == "state" else value
-
-        return arranged(arguments, seen)
-
-    def _finish(self, result: Any, finished: dict[str, Any]) -> list[Any]:
-        if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
-            name = getattr(self.function, "__qualname__", repr(self.function))
-            raise UnsupportedStateError(
-                f"{name} is a generator or coroutine function: its body would run after tracing has ended.\n"
-                "Return the values in a list, or jit the function that the generator calls for each item."
-            )
-        self.functions.finish(self)
-        self.class_attributes.finish(self)
-        builder = recipes.Builder(self)
-        writes = [w for thing in list(self.mutables) for w in thing.writes(self)]
-        for write in writes:
-            if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
-                write.value = builder.build(write.value, write.label, write.where)
-            if write.action in KEYED:
-                write.key = builder.build(write.key, f"a key of {write.path}", write.where)
-        finished["output"] = builder.build(result, "the result", None)
-        builder.finish()
-        finished["writes"] = writes
-        if self.sees_identity:
-            # A number that is passed twice is not looked at by its identity; an array in its place would be.
-            for path, kind in self._argument_numbers:
-                self.guard(path, "type", kind)
-        finished["must join"] = self._must_join()
-        finished["distinct"] = distinct.find(self, writes)
-        if self.flatten_result:
-            leaves, finished["tree"] = jax.tree_util.tree_flatten(result)
-            finished["leaves"] = [builder.output_index(leaf) for leaf in leaves]
-        return builder.outputs
-
-    def _check_undisturbed(self) -> None:
-        if self.disturbed is not None:
-            raise UnstableStateError(
-                f"{self.disturbed} was assigned while {self.root} was traced, by another thread, or by code "
-                "of a library or of C.\nAssign it in the function itself, by a statement; or see that no "
-                "other thread does while the function is traced."
-            )
-
-    def _record(self, jaxpr: Any, finished: dict[str, Any]) -> Record:
-        writes: list[Write] = finished["writes"]
-        constants: list[Any] = []
-        for constant in jaxpr.consts:
-            slot = self._slot_of.get(id(constant))
-            constants.append(constant if slot is None else slot)
-        used = {id(c) for c in constants if isinstance(c, Slot)}
-        slots = [s for s in self.slots if id(s) in used]
+        They hold no array of the user's any longer, as a program must not.
+        """
+        slot_of, self._slot_of = self._slot_of, {}
         for slot in self.slots:
-            slot.array = None  # a program holds no array of the user's
-        self._slot_of.clear()
-        return Record(
-            jaxpr=_compat.open_jaxpr(jaxpr),
-            out_avals=jaxpr.out_avals,
-            guards=self.guards,
-            slots=slots,
-            constants=constants,
-            writes=writes,
-            output=finished["output"],
-            n_outputs=len(jaxpr.out_avals),
-            distinct=finished["distinct"],
-            result_tree=finished.get("tree"),
-            result_outputs=finished.get("leaves", ()),
-            frozen=self.frozen,
-            computed=self._computed,
-            late_rules=self.late_rules,
-        )
+            slot.array = None
+        return slot_of, self.slots
 
-    def _on_concrete(self, array: Any) -> None:
+    def on_concrete(self, array: Any) -> None:
         slot = self._slot_of.get(id(array))
         if slot is None:
             return
@@ -680,19 +367,8 @@ class Capture:
         else:
             self.needs_content(slot.path, slot.array)
 
-    def _release(self) -> None:
-        """Let go of hooks and of everything that refers to tracers, whatever happened."""
-        try:
-            objects.roll_back(self)
-        except BaseException:  # Ctrl-C: once more, while the books still say what there was
-            objects.roll_back(self)
-            raise
-        finally:
-            self._close_books()
-
-    def _close_books(self) -> None:
-        for watch in _WATCHES:
-            watch.leave(self)
+    def close(self) -> None:
+        """Take the hooks away and let go of everything that refers to tracers. Can be called again."""
         self.hooks.remove()
         if self.recorder is not None:
             self.recorder.close()
@@ -709,8 +385,8 @@ class Capture:
         self.owner_of_dict.clear()
         self.functions.clear()
         self.growing.clear()
-        self._there_before.clear()
-        self._classes_before = {}
+        self.pathless.clear()
+        self.classes_before = {}
         self._keep.clear()
 
     @contextmanager
@@ -721,11 +397,3 @@ class Capture:
             yield
         finally:
             thread.capture = before
-
-
-def _random_state(generator: Any) -> str:
-    if isinstance(generator, np.random.Generator):
-        return str(generator.bit_generator.state)
-    if isinstance(generator, np.random.RandomState) or generator is np.random:
-        return str([np.asarray(part).tolist() for part in generator.get_state()])
-    return str(generator.getstate())

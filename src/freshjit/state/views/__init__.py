@@ -102,14 +102,14 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     """The view of ``value``, which no path has reached before in this capture."""
     if type(value) in weakref.ProxyTypes:  # first: it must not be asked for anything if its object is gone
         return objects.view_weak_proxy(capture, value, path)
-    if capture.overrides is not None:
-        capture.overrides.check(value, path)
+    if capture.seeing.overrides is not None:
+        capture.seeing.overrides.check(value, path)
     if isinstance(value, np.void) and value.dtype.names:
         return arrays.view_record(capture, value, path)
     if is_plain(value) or isinstance(value, np.generic):
-        if capture.given and path.trail in capture.given:
-            return capture.given[path.trail]
-        if type(value) in numbers.NUMBERS and capture.number_changes(path):
+        if capture.seeing.has_given(path):
+            return capture.seeing.given_at(path)
+        if type(value) in numbers.NUMBERS and capture.seeing.changes(path):
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
         return value
@@ -125,7 +125,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         capture.guard(path, "is", value)
         return objects.adopt_object(capture, value, value, path)
     if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
-        capture.watch_random(value, str(path))
+        capture.pathless.watch_random(value, str(path))
         view = objects.view_object if can_hook(kind) else opaque.view_opaque
         return view(capture, value, path)
     if is_value_like(value):

@@ -142,7 +142,7 @@ def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.Co
 
 
 def _stand_in(capture: Capture, value: Any, path: Path, depth: int) -> Any:
-    if capture.whole or id(value) in capture.entries:
+    if capture.seeing.whole or id(value) in capture.entries:
         return GAP
     if depth:
         return _Indexed(capture, value, path, depth) if type(value) in _INDEXED else GAP

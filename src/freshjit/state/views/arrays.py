@@ -42,14 +42,14 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
     if value.dtype == object:
         return _view_objects(capture, value, path)
     # Strings, dates and records cannot be inputs.
-    if value.dtype.kind not in "biufc" or capture.plain_numpy:
+    if value.dtype.kind not in "biufc" or capture.seeing.plain_numpy:
         _refuse_objects_in_records(value, path)
         capture.guard(path, "type", np.ndarray)
         capture.guard(path, "content", np.array(value))
         return _watched(capture, PlainCopy(value, same_layout(value), path))
     source = Source(capture, value, path)
-    if capture.given is not None and path.trail in capture.given:
-        source.stand_for(capture.given[path.trail])
+    if capture.seeing.has_given(path):
+        source.stand_for(capture.seeing.given_at(path))
     capture.mutable(source)
     capture.guard(path, "aval", (value.shape, value.dtype))
     return capture.remember(value, NumpyView(source, ()), path)

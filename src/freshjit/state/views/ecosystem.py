@@ -132,7 +132,7 @@ class _Configuration:
     def __getattr__(self, name: str) -> Any:
         value = _setting_of_jax(name)
         if thread.capture is not None and is_plain(value):
-            thread.capture.asked(_setting_of_jax, (name,), value, f"jax.config.{name}")
+            thread.capture.pathless.asked(_setting_of_jax, (name,), value, f"jax.config.{name}")
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:

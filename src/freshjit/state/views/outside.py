@@ -123,7 +123,7 @@ def _asking_again(original: Any, name: str) -> Any:
             question = tuple(str(a) if isinstance(a, pathlib.PurePath) else a for a in args)
             if not kwargs and all(map(is_plain, question)):
                 shown = f"{name}({', '.join(map(repr, question))})"
-                thread.capture.asked(original, question, answer, shown)
+                thread.capture.pathless.asked(original, question, answer, shown)
             else:
                 thread.capture.report_frozen(f"{name}() was called", _OUTSIDE)
         return answer

@@ -83,7 +83,7 @@ class Unseen:
             return
         if isinstance(value, (np.ndarray, jax.Array)):
             if path is not None:
-                capture.account_for(value)
+                capture.pathless.account_for(value)
         elif not _can_be_guarded(value) or path is None:
             if id(value) in capture.entries or not _may_hold_state(value):
                 return

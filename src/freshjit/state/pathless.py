@@ -1,0 +1,107 @@
+"""What a run has used that no path leads to: answers from outside, random numbers, arrays of unknown origin.
+
+It is looked at when the run has ended: what can be asked again at each call becomes a guard, the rest is
+reported.
+"""
+
+from __future__ import annotations
+
+import inspect
+import random
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from freshjit.state.guards import SourceLine, user_line
+from freshjit.state.path import Path
+from freshjit.state.values import same_value
+
+if TYPE_CHECKING:
+    from freshjit.state.capture import Capture
+
+__all__ = ["Pathless"]
+
+
+class Pathless:
+    """The books on such things for one capture."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
+        self._random: list[tuple[str, Any, str]] = []
+        self._there_before: dict[int, Any] = {}  # arrays, by id
+
+    def begin(self) -> None:
+        self.watch_random(random, "Python's random module")
+        self.watch_random(np.random, "numpy.random")
+        self._there_before = {id(array): array for array in jax.live_arrays()}
+
+    def watch_random(self, generator: Any, label: str) -> None:
+        """Notice if a random generator of NumPy or Python moves during the run."""
+        self._random.append((label, generator, _random_state(generator)))
+
+    def asked(self, function: Any, question: tuple[Any, ...], answer: Any, shown: str) -> None:
+        """Note what a function outside gave: the program is valid as long as it gives the same.
+
+        Parameters:
+            question: the arguments, plain values.
+            shown: how the call is written.
+        """
+        if self._capture.outer is not None:
+            self._capture.outer.pathless.asked(function, question, answer, shown)
+        else:
+            path = Path.constant(function, shown).to("call", question, shown)
+            self._asked.setdefault((function, question), (path, answer, user_line()))
+
+    def account_for(self, array: Any) -> None:
+        """Note that it does no harm if this array becomes a constant: its contents are guarded."""
+        self._there_before.pop(id(array), None)
+
+    def constant(self, array: Any) -> None:
+        """Traced code has used an array that is neither an input nor computed."""
+        if self._there_before.get(id(array)) is array:
+            self._capture.report_frozen(
+                f"an array {array.aval.str_short()} was used that was there before, but to which no path "
+                "leads that freshjit knows",
+                "Keep it in an attribute, a variable or a container, or pass it as an argument.",
+            )
+
+    def finish(self) -> None:
+        """Make guards of the answers, unless this run has changed what is asked for; report the rest."""
+        for label, generator, before in self._random:
+            if _random_state(generator) != before:
+                self._capture.report_frozen(
+                    f"{label} gave random numbers",
+                    "Use jax.random with a key, or draw outside and pass the numbers as arguments.",
+                    _first_line(self._capture.function),
+                )
+        for path, answer, where in self._asked.values():
+            assert path.parent is not None
+            if same_value(path.parent.key()(*path.key), answer):
+                self._capture.guard(path, "value", answer, where)
+            else:
+                self._capture.report_frozen(
+                    f"{path} was read and has changed",
+                    "Read it outside and pass the result as an argument.",
+                    where,
+                )
+
+    def clear(self) -> None:
+        """Hold no arrays any longer."""
+        self._there_before.clear()
+
+
+def _random_state(generator: Any) -> str:
+    if isinstance(generator, np.random.Generator):
+        return str(generator.bit_generator.state)
+    if isinstance(generator, np.random.RandomState) or generator is np.random:
+        return str([np.asarray(part).tolist() for part in generator.get_state()])
+    return str(generator.getstate())
+
+
+def _first_line(function: Any) -> SourceLine | None:
+    """Where a function is written, for what cannot be told of any line in it."""
+    wrapped = inspect.unwrap(function)
+    code = getattr(getattr(wrapped, "__func__", wrapped), "__code__", None)
+    return None if code is None else SourceLine(code.co_filename, code.co_firstlineno, code.co_name)
