@@ -477,7 +477,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
             return _read_slot(capture, state, name, raw)
         if name == "__dict__":
             return _whole_dict(capture, state)
-        if _is_builtin(cls, name):
+        if isinstance(raw, types.GetSetDescriptorType) or _is_builtin(cls, name):
             held = object.__getattribute__(state.view, name)  # by C: the arguments of an error…
             is_state = not name.startswith("__") and (is_plain(held) or type(held) is tuple)
             is_state = is_state and state.view is state.original  # a copy's own is no state
