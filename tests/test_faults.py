@@ -12,12 +12,12 @@ By default a sample is tried, and the first and last place of each function that
 or takes it away; ``FRESHJIT_FAULTS=1`` tries all.
 """
 
-import ctypes
 import functools
 import gc
 import itertools
 import os
 import pathlib
+import queue
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -358,15 +358,22 @@ def test_a_fault_at_any_call_leaves_everything_as_it_was(program, case, fault):
 # -- the user's own code ------------------------------------------------------------------------------
 
 
-# Out of reach of any path: a counter of accesses that the capture does not take for state.
-ACCESSES_LEFT, KIND = (ctypes.c_long * 1)(), (ctypes.c_long * 1)()
-KINDS = (Fault, KeyboardInterrupt, AttributeError)
+# An object of C that shows nothing of what it holds: the capture does not take it for state.
+FUSE = queue.SimpleQueue()
+
+
+def light(accesses=0, fault=None):
+    """Let the access of this number fail from now on; none by default."""
+    while not FUSE.empty():
+        FUSE.get()
+    for error in [None] * (accesses - 1) + [fault] * bool(accesses):
+        FUSE.put(error)
 
 
 def access():
-    ACCESSES_LEFT[0] -= 1
-    if ACCESSES_LEFT[0] == 0:
-        raise KINDS[KIND[0]]("bomb")
+    error = None if FUSE.empty() else FUSE.get()
+    if error is not None:
+        raise error("bomb")
 
 
 class Watched(Plain):
@@ -382,33 +389,32 @@ class Watched(Plain):
 
 
 @pytest.mark.usefixtures("only_new_objects")
-@pytest.mark.parametrize("fault", KINDS)
+@pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt, AttributeError])
 @pytest.mark.parametrize("program", [reads_and_writes, under_transforms])
 def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault):
-    KIND[0] = KINDS.index(fault)
-    ACCESSES_LEFT[0] = 0
+    light()
     after = wanted(program, 1)
     for number in itertools.count(1, 1 if EVERY_POINT else 5):
-        ACCESSES_LEFT[0] = 0
+        light()
         m, Plain.total = Watched(), jnp.float32(0.0)
         before = as_it_was(m)
         step = jit(functools.partial(program, m))
         step.clear_cache()
-        ACCESSES_LEFT[0] = number
+        light(number, fault)
         raised = False
         try:
             step(jnp.float32(2.0))
         except (fault, FreshjitError):  # the latter if what has just been read cannot be read again
             raised = True
-        if not raised and ACCESSES_LEFT[0] > 0:
+        if not raised and not FUSE.empty():
             break  # there are not so many
-        ACCESSES_LEFT[0] = 0
+        light()
         if raised:
             assert as_it_was(m) == before, f"state has changed by a fault in access {number}"
             assert thread.capture is None
             assert not live_tracers(), f"a tracer lives on after a fault in access {number}"
             result = step(jnp.float32(2.0))
-            ACCESSES_LEFT[0] = 0
+            light()
             assert same(values(m, result), after)
     assert number > 8
 
@@ -467,7 +473,7 @@ def with_keys():
 
 @pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt])
 def test_a_key_whose_hash_fails_at_the_commit_undoes_all_of_it(fault):
-    KIND[0], ACCESSES_LEFT[0] = KINDS.index(fault), 0
+    light()
     reference, m = with_keys(), with_keys()
     step = jit(functools.partial(under_keys, m))
     for _ in range(2):
@@ -476,16 +482,16 @@ def test_a_key_whose_hash_fails_at_the_commit_undoes_all_of_it(fault):
     programs = step._cache_size()
     for number in itertools.count(1):
         before = as_it_was(m)
-        ACCESSES_LEFT[0] = number
+        light(number, fault)
         try:
             step(X)
         except fault:
-            ACCESSES_LEFT[0] = 0
+            light()
             assert as_it_was(m) == before, f"the commit was made in part, up to hash {number}"
             assert locks_are_free(step)
         else:
             break
-    ACCESSES_LEFT[0] = 0
+    light()
     assert number > 4  # it reads two keys and writes two
     assert step._cache_size() == programs
     under_keys(reference, X)

@@ -1002,11 +1002,10 @@ def test_errors_of_jax_name_the_argument_as_the_function_does(function, kwargs, 
 
 
 def test_a_warning_of_jax_about_an_option_is_given_once_and_at_the_users_line():
-    with pytest.warns(DeprecationWarning) as told:
+    with pytest.warns(DeprecationWarning, match="backend and device") as told:
         f = jit(lambda x: x + 1, backend="cpu")
-        f(1.0)
-        f(1)
     assert [warning.filename for warning in told] == [__file__]
+    assert float(f(1.0)) == float(f(1)) == 2.0  # here a warning would be an error
 
 
 def test_none_is_no_function():

@@ -391,6 +391,7 @@ def instructions_of_a_call(function, x):
 
     function(x)
     before = sys.gettrace()
+    sys._getframe().f_trace_opcodes = True  # CPython 3.12 sends such events only if a frame wants them by now
     sys.settrace(trace)
     try:
         function(x)
