@@ -91,7 +91,7 @@ BOUNDARIES = {
     "state/hooks.py": {"Hooks.add", "Hooks.remove", "_HookedClass.install", "_HookedClass.remove"},
     "state/watches.py": None,
     "state/capture.py": {"Capture.close"},
-    "state/run.py": {"trace", "trace.<locals>.traced", "_open", "_close", "_release"},
+    "state/run.py": {"trace", "trace.<locals>.traced", "_open", "_close"},
     "_compat.py": {"Recorder.__init__", "Recorder.close", "Recorder.inside"},
 }
 

@@ -73,7 +73,11 @@ def trace(
         finally:
             # Before this function returns: JAX's leak checker looks for tracers right afterwards.
             thread.capture = outer
-            _close(capture)
+            try:
+                _close(capture)
+            except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
+                _close(capture)
+                raise
 
     _name_after(traced, capture.function, arguments)
     inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
@@ -103,7 +107,11 @@ def directly(capture: Capture, call: Callable[[Capture], T], bases: Mapping[str,
         return call(capture)
     finally:
         thread.capture = outer
-        _close(capture)
+        try:
+            _close(capture)
+        except BaseException:
+            _close(capture)
+            raise
 
 
 def written(capture: Capture, result: Any = None) -> tuple[Record, list[Any]]:
@@ -162,15 +170,7 @@ def _open(capture: Capture) -> None:
 
 
 def _close(capture: Capture) -> None:
-    """Let go of hooks and of everything that refers to tracers, whatever happened."""
-    try:
-        _release(capture)
-    except BaseException:  # Ctrl-C in the middle of it: once more, however far it got
-        _release(capture)
-        raise
-
-
-def _release(capture: Capture) -> None:
+    """Let go of hooks and of everything that refers to tracers, whatever happened. Can be called again."""
     try:
         objects.roll_back(capture)
     except BaseException:  # Ctrl-C: once more, while the books still say what there was
