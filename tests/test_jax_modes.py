@@ -57,6 +57,8 @@ MODES = {
     "dtype promotion": lambda: jax.numpy_dtype_promotion("strict"),
     "key reuse": lambda: jax.debug_key_reuse(True),
     "matmul precision": lambda: jax.default_matmul_precision("float32"),
+    "internal checks": lambda: option("jax_enable_checks", True),
+    "constants inside programs": lambda: option("jax_use_simplified_jaxpr_constants", True),
     "another device": lambda: jax.default_device(jax.devices()[1]),
     "another generator": lambda: option("jax_default_prng_impl", "rbg"),
     "no transfers from the device": lambda: jax.transfer_guard_device_to_host("disallow"),
