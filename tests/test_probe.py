@@ -1,6 +1,7 @@
 """The generated function of a program: what it checks, in what order, and that it holds nothing mortal."""
 
 import math
+import os
 import sys
 import types
 import weakref
@@ -424,3 +425,16 @@ def test_reading_several_arrays_and_tuples_compares_no_identities():
     assert " is v" not in source
     assert "map(id" not in source
     assert "overlap" not in source
+
+
+def test_what_is_asked_of_the_process_many_times_is_checked_once():
+    @jit
+    def f(x):
+        for i in range(5):
+            x = x + jax.random.normal(jax.random.key(i)) + len(os.environ.get("FRESHJIT_TEST", ""))
+        return x
+
+    f(1.0)
+    guards = [str(guard.path) for guard in f._store.programs[0].guards]
+    assert guards.count("jax.config.jax_default_prng_impl") == 1
+    assert sum("FRESHJIT_TEST" in path for path in guards) == 1

@@ -58,12 +58,13 @@ class _Environment(MutableMapping[Any, Any]):
 
     def __init__(self, real: MutableMapping[Any, Any], label: str) -> None:
         self._real, self._label = real, label
+        self._path = Path.constant(real, label)  # one, so that what is read twice is one guard
 
     def _read(self, name: Any) -> Any:
         capture = thread.capture
         if capture is None:
             return self._real.get(name)
-        getter = Path.constant(self._real, self._label).attr("get")
+        getter = self._path.attr("get")
         return capture.view(self._real.get(name), getter.to("call", (name,), f"{self._label}[{name!r}]"))
 
     def __getitem__(self, name: Any) -> Any:
@@ -77,7 +78,7 @@ class _Environment(MutableMapping[Any, Any]):
 
     def __iter__(self) -> Iterator[Any]:
         if thread.capture is not None:
-            thread.capture.guard(Path.constant(self._real, self._label), "keys", tuple(self._real))
+            thread.capture.guard(self._path, "keys", tuple(self._real))
         return iter(list(self._real))
 
     def __len__(self) -> int:
@@ -108,6 +109,9 @@ class _Environment(MutableMapping[Any, Any]):
         return f"environ({dict(self)!r})"
 
 
+_default_impl = Path.constant(jax.config, "jax.config").attr("jax_default_prng_impl")
+
+
 def _with_default_impl(make: Any) -> Any:
     """``jax.random.key`` without ``impl``: which generator that is, is configuration JAX's cache ignores."""
 
@@ -115,8 +119,7 @@ def _with_default_impl(make: Any) -> Any:
     def made(seed: Any, *, impl: Any = None) -> Any:
         capture = thread.capture
         if capture is not None and impl is None:
-            default = Path.constant(jax.config, "jax.config").attr("jax_default_prng_impl")
-            capture.view(_compat.read_config("jax_default_prng_impl"), default)
+            capture.view(_compat.read_config("jax_default_prng_impl"), _default_impl)
         return make(to_jax(seed), impl=impl)
 
     return made
