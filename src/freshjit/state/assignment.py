@@ -7,7 +7,7 @@ others that make it ``target[thing] = value``. Every offset, line and jump is as
 
 ``self.rate = x`` is left alone: most functions then run their own code object, which is what some profilers
 know them by. Should that ``self`` be a class, the capture finds the value when it looks at its classes again
-(``objects.ClassState.take_over``).
+(``classes.ClassState.take_over``).
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from freshjit.state.views import (
     arrays,
     attributes,
     classdict,
+    classes,
     modules,
     numbers,
     objects,
@@ -94,7 +95,7 @@ class Capture:
         self.cells: dict[int, Any] = {}
         self.functions = attributes.Functions()
         self.class_attributes = classdict.ClassAttributes()
-        self.hooks = Hooks(lambda cls: self.mutable(objects.ClassState(self, cls)))
+        self.hooks = Hooks(lambda cls: self.mutable(classes.ClassState(self, cls)))
         self.builtins = pybuiltins.Builtins(self)
         self._guarded: set[tuple[int, str, Any]] = set()
         self._slot_of: dict[int, Slot] = {}  # by id of the jax array
@@ -318,7 +319,7 @@ class Capture:
         return objects.known_member(self, member)
 
     def read_missing(self, cls: type, name: str) -> Any:
-        return objects.read_missing(self, cls, name)
+        return classes.read_missing(self, cls, name)
 
     def write_attribute(self, known: objects.ObjectState, name: str, value: Any) -> None:
         objects.write(self, known, name, value)
@@ -327,13 +328,13 @@ class Capture:
         objects.delete(self, known, name)
 
     def read_class_entry(self, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Any:
-        return objects.read_class_entry(self, owner, name, raw, instance, cls)
+        return classes.read_class_entry(self, owner, name, raw, instance, cls)
 
     def write_class(self, cls: type, name: str, value: Any) -> None:
-        objects.write_class(self, cls, name, value)
+        classes.write_class(self, cls, name, value)
 
     def write_class_entry(self, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
-        objects.write_class_entry(self, owner, name, raw, instance, value)
+        classes.write_class_entry(self, owner, name, raw, instance, value)
 
     # -- the end of the run ---------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
 from freshjit.state.path import Path
 from freshjit.state.record import KEYED, Record, Slot, Write
-from freshjit.state.views import arrays, modules, numbers, objects, outside, unseen
+from freshjit.state.views import arrays, modules, numbers, objects, outside, pytrees, unseen
 
 __all__ = ["directly", "trace", "view_arguments", "written"]
 
@@ -225,7 +225,7 @@ def _arguments(
         value = next(traced)
         for leaf in jax.tree_util.tree_leaves(value):
             recorder.take_over(leaf)
-        return objects.adopt_argument(capture, value, original, argument.path)
+        return pytrees.adopt_argument(capture, value, original, argument.path)
 
     return arranged(arguments, seen)
 

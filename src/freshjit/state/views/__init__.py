@@ -37,6 +37,7 @@ from freshjit.state.values import base_and_form, is_iterator, is_plain, is_value
 from freshjit.state.views import (
     arrays,
     callbacks,
+    classes,
     containers,
     ecosystem,
     functions,
@@ -120,7 +121,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, (jax.Array, _compat.Tracer)):
         return arrays.view_jax(capture, value, path)
     if isinstance(value, type):
-        return objects.view_class(capture, value, path)
+        return classes.view_class(capture, value, path)
     if isinstance(value, enum.Enum):
         capture.guard(path, "is", value)
         return objects.adopt_object(capture, value, value, path)

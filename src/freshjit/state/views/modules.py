@@ -24,7 +24,7 @@ from freshjit.state.libraries import is_library_module
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 from freshjit.state.values import is_plain
-from freshjit.state.views import arrays
+from freshjit.state.views import arrays, classes
 from freshjit.state.views.numbers import math_function
 
 if TYPE_CHECKING:
@@ -295,8 +295,6 @@ class ModuleView(types.ModuleType):
 
 def _module_entry(view: ModuleView, name: str) -> Any:
     """What a module's own class has under a name, a gap if nothing (or the class is Python's)."""
-    from freshjit.state.views import objects
-
     cls = object.__getattribute__(view, "_freshjit_class")
     if cls is types.ModuleType:
         return GAP
@@ -305,17 +303,15 @@ def _module_entry(view: ModuleView, name: str) -> Any:
     if raw is GAP:
         namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
         if not hasattr(types.ModuleType, name):
-            objects.note_classless(namespace.capture, cls, name)
+            classes.note_classless(namespace.capture, cls, name)
     return raw
 
 
 def _bound_to_module(view: ModuleView, name: str, raw: Any) -> Any:
-    from freshjit.state.views import objects
-
     namespace: Namespace = object.__getattribute__(view, "_freshjit_namespace")
     cls = object.__getattribute__(view, "_freshjit_class")
     owner = next(base for base in cls.__mro__ if hooks.entry_of(base, name) is raw)
-    return objects.read_class_entry(namespace.capture, owner, name, raw, view, cls)
+    return classes.read_class_entry(namespace.capture, owner, name, raw, view, cls)
 
 
 class LibraryModule(types.ModuleType):

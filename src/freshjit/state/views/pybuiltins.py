@@ -20,7 +20,7 @@ from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
-from freshjit.state.views import arrays, objects
+from freshjit.state.views import arrays, classes, objects
 from freshjit.state.views.modules import (
     Namespace,
     imported,
@@ -140,7 +140,7 @@ class _Super(super):  # pyright: ignore
             return
         mro = start.__mro__
         for base in mro[mro.index(super.__getattribute__(self, "__thisclass__")) + 1 :]:
-            objects.note_classless(thread.capture, base, name)
+            classes.note_classless(thread.capture, base, name)
 
 
 def _getattr(instance: Any, name: str, /, *default: Any) -> Any:
@@ -194,7 +194,7 @@ def _setattr(instance: Any, name: str, value: Any, /) -> None:
 
 def _delattr(instance: Any, name: str, /) -> None:
     if thread.capture is not None and isinstance(instance, type):
-        objects.delete_from_class(thread.capture, instance, name)
+        classes.delete_from_class(thread.capture, instance, name)
     else:
         delattr(instance, name)
 
@@ -205,7 +205,7 @@ def _vars(*args: Any) -> Any:
         return sys._getframe(1).f_locals  # pyright: ignore[reportPrivateUsage]
     (instance,) = args
     if thread.capture is not None and isinstance(instance, type) and hooks.can_hook(instance):
-        return objects.whole_class(thread.capture, instance)
+        return classes.whole_class(thread.capture, instance)
     _note_read(instance, "__dict__")
     return vars(instance)
 
@@ -217,7 +217,7 @@ def _dir(*args: Any) -> list[str]:
     (instance,) = args
     if thread.capture is not None:
         for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
-            objects.note_names(thread.capture, base)
+            classes.note_names(thread.capture, base)
     _note_read(instance, "__dict__")
     return dir(instance)
 
@@ -231,7 +231,7 @@ def _isinstance(instance: Any, kinds: Any, /) -> bool:
     if known is not None and any(map(_is_protocol, parts)):
         return any(_is_one_of(known, part) for part in _parts(kinds))
     answer = isinstance(instance, kinds)
-    _note_subclass(capture, type(instance), parts, objects.class_path(capture, type(instance), instance))
+    _note_subclass(capture, type(instance), parts, classes.class_path(capture, type(instance), instance))
     return answer
 
 
@@ -239,7 +239,7 @@ def _issubclass(cls: Any, kinds: Any, /) -> bool:
     """``issubclass`` in cloned functions."""
     answer, capture, parts = issubclass(cls, kinds), thread.capture, _abstract(kinds)
     if capture is not None and parts and hooks.can_hook(cls):
-        _note_subclass(capture, cls, parts, objects.class_path(capture, cls, None))
+        _note_subclass(capture, cls, parts, classes.class_path(capture, cls, None))
     return answer
 
 
@@ -268,7 +268,7 @@ def _is_one_of(known: objects.ObjectState, kind: Any) -> bool:
     if not isinstance(kind, abc.ABCMeta) or any(kind is base for base in cls.__mro__):
         return answer
     if not _is_protocol(kind):
-        _note_subclass(capture, cls, [kind], objects.class_path(capture, cls, known.view))
+        _note_subclass(capture, cls, [kind], classes.class_path(capture, cls, known.view))
         return answer
     names = getattr(kind, "__protocol_attrs__", None)  # since Python 3.12
     if names is None:
@@ -301,7 +301,7 @@ def _note_missing(instance: Any, name: str) -> None:
     if state is not None:
         state.note_missing(capture, name)
     elif isinstance(instance, type):
-        objects.note_classless(capture, instance, name)
+        classes.note_classless(capture, instance, name)
 
 
 class _Modules(MutableMapping[str, Any]):

@@ -27,7 +27,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_installed, is_library_module, is_user_class
 from freshjit.state.path import Path
 from freshjit.state.values import identity, is_plain, same_value
-from freshjit.state.views import modules, objects
+from freshjit.state.views import classes, modules, objects
 from freshjit.state.watches import WhileNeeded
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _on_raise(code: types.CodeType, offset: int, error: BaseException) -> None:
         and isinstance(error.obj, type)
         and error.name
     ):
-        objects.note_classless(capture, error.obj, error.name)
+        classes.note_classless(capture, error.obj, error.name)
 
 
 _monitoring: Any = getattr(sys, "monitoring", None)
