@@ -33,7 +33,7 @@ from freshjit.state.views import (
     attributes,
     classdict,
     classes,
-    modules,
+    namespaces,
     numbers,
     objects,
     pybuiltins,
@@ -91,7 +91,7 @@ class Capture:
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
-        self.namespaces: dict[int, modules.Namespace] = {}
+        self.namespaces: dict[int, namespaces.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.functions = attributes.Functions()
         self.class_attributes = classdict.ClassAttributes()
@@ -170,7 +170,7 @@ class Capture:
         if made is not None and made() is self:
             return function
         plain = getattr(function, "__func__", function)
-        if isinstance(plain, types.FunctionType) and isinstance(plain.__globals__, modules.Namespace):
+        if isinstance(plain, types.FunctionType) and isinstance(plain.__globals__, namespaces.Namespace):
             return function  # made during this run
         return self.view(function, Path.constant(function, getattr(function, "__name__", "function")))
 

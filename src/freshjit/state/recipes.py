@@ -30,8 +30,9 @@ from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import arrays, ecosystem, stand_ins
 from freshjit.state.views.arrays import NumpyView
-from freshjit.state.views.modules import Namespace, real_library_value
+from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import NumberView
+from freshjit.state.views.replacements import real_library_value
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -25,7 +25,7 @@ from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
 from freshjit.state.path import Path
 from freshjit.state.record import KEYED, Record, Slot, Write
-from freshjit.state.views import arrays, modules, numbers, objects, outside, pytrees, unseen
+from freshjit.state.views import arrays, library_calls, numbers, objects, outside, pytrees, unseen
 
 __all__ = ["directly", "trace", "view_arguments", "written"]
 
@@ -160,7 +160,7 @@ def _open(capture: Capture) -> None:
         arrays.to_index,
         arrays.to_jax,
         numbers.plain_number,
-        modules.call_library,
+        library_calls.call_library,
         capture.pathless.constant,
     )
     capture.recorder.start()  # known here before it changes anything

@@ -17,7 +17,8 @@ from jax.experimental import io_callback as jax_io_callback
 from freshjit.state.active import thread
 from freshjit.state.assignment import code_of
 from freshjit.state.views import arrays
-from freshjit.state.views.modules import Namespace, replace_in_captures
+from freshjit.state.views.namespaces import Namespace
+from freshjit.state.views.replacements import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -93,7 +93,7 @@ def _entry_label(path: Path, name: str) -> str:
     return f"{path.label}.{name}"
 
 
-# -- which entries there are --------------------------------------------------------------------------------
+# -- which entries there are ------------------------------------------------------------------------
 
 
 def note_classless(capture: Capture, cls: type, name: str) -> None:

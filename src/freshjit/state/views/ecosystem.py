@@ -17,7 +17,9 @@ from freshjit.state.guards import user_line
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views.arrays import to_jax
-from freshjit.state.views.modules import imported, library_value, replace_in_captures
+from freshjit.state.views.modules import library_value
+from freshjit.state.views.namespaces import imported
+from freshjit.state.views.replacements import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -8,7 +8,6 @@ So everything the body reads beside its arguments is seen, and everything it ass
 
 from __future__ import annotations
 
-import dis
 import functools
 import types
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import jax
 
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.assignment import assigning, deleted_names
+from freshjit.state.bytecode import compares_identity
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
@@ -26,7 +26,9 @@ from freshjit.state.record import Write
 from freshjit.state.values import is_plain
 from freshjit.state.views import appending, classdict, containers, modules, transforms
 from freshjit.state.views.attributes import FunctionState
+from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import plain_number
+from freshjit.state.views.replacements import class_read_by, is_replaced
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -94,7 +96,7 @@ class CellState:
 
 def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
     if is_library_function(function):
-        if function.__closure__ is None or modules.is_replaced(function):
+        if function.__closure__ is None or is_replaced(function):
             capture.guard(path, "is", function)
             view = modules.library_value(function)
             return capture.remember(function, view, path)
@@ -150,38 +152,13 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
     return clone
 
 
-_IDENTITY_NAMES = frozenset(("id", "is_", "is_not", "index", "remove", "count"))
-_SINGLETONS = (None, True, False, Ellipsis, NotImplemented)
-
-
-@functools.lru_cache(maxsize=4096)
-def compares_identity(code: types.CodeType) -> bool:
-    """Whether the code could tell one array from an equal other one (``a is b``, ``id(a)``).
-
-    Comparisons with None and the like do not count. Where no code can tell, it does not matter
-    whether two captured arrays are one object or two.
-    """
-    if not _IDENTITY_NAMES.isdisjoint(code.co_names):
-        return True
-    before: dis.Instruction | None = None
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "IS_OP" and not (
-            before is not None
-            and before.opname.startswith("LOAD_CONST")
-            and any(before.argval is s for s in _SINGLETONS)
-        ):
-            return True
-        before = instruction
-    return any(compares_identity(c) for c in code.co_consts if isinstance(c, types.CodeType))
-
-
-def watched_globals(capture: Capture, function: types.FunctionType, path: Path) -> modules.Namespace:
+def watched_globals(capture: Capture, function: types.FunctionType, path: Path) -> Namespace:
     """The watched globals of a function at ``path``."""
     namespace, code = function.__globals__, function.__code__
     place = path.to("globals")
     known = capture.namespaces.get(id(namespace))
     if known is None:
-        known = modules.Namespace(capture, namespace, place)
+        known = Namespace(capture, namespace, place)
         capture.namespaces[id(namespace)] = known
     elif known.path is not place:
         capture.guard(place, "alias", known.path)
@@ -217,7 +194,7 @@ def fill_cell(capture: Capture, state: CellState, code: types.CodeType) -> None:
     growing = appending.for_cell(capture, value, place, state.name, code) if first else GAP
     state.stands_for_list = growing is not GAP
     found = capture.view(value, place) if growing is GAP else growing
-    state.initial = modules.class_read_by(found, code)
+    state.initial = class_read_by(found, code)
     state.cell.cell_contents = state.initial
 
 

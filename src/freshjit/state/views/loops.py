@@ -20,8 +20,8 @@ from freshjit.state.active import thread
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, made, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, called_like, named, run_apart
-from freshjit.state.views.modules import replace_in_captures
 from freshjit.state.views.numbers import NumberView, plain_number
+from freshjit.state.views.replacements import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

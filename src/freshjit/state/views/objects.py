@@ -457,9 +457,6 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
     return state.attrs
 
 
-# -- class entries ----------------------------------------------------------------------------------
-
-
 # -- writing ----------------------------------------------------------------------------------------
 
 
@@ -543,6 +540,3 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
     state.attrs.pop(name, None)
     state.deleted.add(name)
     state.where[name] = user_line()
-
-
-# -- writes to classes ------------------------------------------------------------------------------

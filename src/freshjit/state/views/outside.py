@@ -33,7 +33,8 @@ from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_installed
 from freshjit.state.values import is_plain
-from freshjit.state.views.modules import Namespace, replace_class_in_captures, replace_in_captures
+from freshjit.state.views.namespaces import Namespace
+from freshjit.state.views.replacements import replace_class_in_captures, replace_in_captures
 from freshjit.state.watches import WhileNeeded
 
 __all__ = ["install", "watched_paths"]

@@ -26,7 +26,7 @@ from freshjit.state.path import Path
 from freshjit.state.record import Mutable
 from freshjit.state.values import is_iterator, is_plain
 from freshjit.state.views import containers, objects
-from freshjit.state.views.modules import Namespace
+from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import NumberView
 
 if TYPE_CHECKING:

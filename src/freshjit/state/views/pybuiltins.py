@@ -21,15 +21,10 @@ from freshjit.state.active import thread
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, classes, objects
-from freshjit.state.views.modules import (
-    Namespace,
-    imported,
-    library_value,
-    note_stand_in,
-    replace_in_captures,
-    sys_modules,
-)
+from freshjit.state.views.modules import library_value
+from freshjit.state.views.namespaces import Namespace, imported, sys_modules
 from freshjit.state.views.numbers import add_up, pow_of_three
+from freshjit.state.views.replacements import note_stand_in, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -11,7 +11,7 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.path import Path
-from freshjit.state.views.modules import replace_in_captures
+from freshjit.state.views.replacements import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -24,7 +24,8 @@ from freshjit.state.overrides import normal
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, called_like, named, run_apart
-from freshjit.state.views.modules import Namespace, replace_in_captures
+from freshjit.state.views.namespaces import Namespace
+from freshjit.state.views.replacements import replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

@@ -27,7 +27,7 @@ from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_installed, is_library_module, is_user_class
 from freshjit.state.path import Path
 from freshjit.state.values import identity, is_plain, same_value
-from freshjit.state.views import classes, modules, objects
+from freshjit.state.views import classes, namespaces, objects
 from freshjit.state.watches import WhileNeeded
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Unseen:
         self._codes.add(code)
         module = sys.modules.get(namespace.get("__name__", ""))
         importable = module is not None and vars(module) is namespace
-        place = modules.imported(module).to("dict") if module is not None and importable else None
+        place = namespaces.imported(module).to("dict") if module is not None and importable else None
         watched = capture.namespaces.get(id(namespace))
         for name in dict.fromkeys(code.co_names):
             if name in namespace:
@@ -109,7 +109,7 @@ class Unseen:
 
 def _is_observer(frame: types.FrameType) -> bool:
     caller = frame.f_back
-    while caller is not None and not isinstance(caller.f_globals, modules.Namespace):
+    while caller is not None and not isinstance(caller.f_globals, namespaces.Namespace):
         name = caller.f_globals.get("__name__")
         if name in _OBSERVERS:
             return True
@@ -206,7 +206,7 @@ def _on_start(code: types.CodeType, offset: int) -> Any:
     if is_library_module(frame.f_globals.get("__name__")):
         return _monitoring.DISABLE  # for good: it stays a library's
     capture = thread.capture
-    if capture is not None and not isinstance(frame.f_globals, modules.Namespace):
+    if capture is not None and not isinstance(frame.f_globals, namespaces.Namespace):
         while capture.outer is not None:
             capture = capture.outer
         capture.unseen.note(capture, frame)
