@@ -147,6 +147,9 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
     state = FunctionState(path, function, clone)
     state.read_dict(capture)
     capture.functions.add(capture, state)
+    # Now that the function is known: globals and cells may lead back to it.
+    if isinstance(namespace, Namespace):
+        namespace.preload(function.__code__)
     for cell in cells:
         fill_cell(capture, cell, function.__code__)
     return clone
@@ -154,7 +157,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
 
 def watched_globals(capture: Capture, function: types.FunctionType, path: Path) -> Namespace:
     """The watched globals of a function at ``path``."""
-    namespace, code = function.__globals__, function.__code__
+    namespace = function.__globals__
     place = path.to("globals")
     known = capture.namespaces.get(id(namespace))
     if known is None:
@@ -162,7 +165,6 @@ def watched_globals(capture: Capture, function: types.FunctionType, path: Path) 
         capture.namespaces[id(namespace)] = known
     elif known.path is not place:
         capture.guard(place, "alias", known.path)
-    known.preload(code)
     return known
 
 
