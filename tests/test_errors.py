@@ -438,6 +438,21 @@ def test_assignment_to_the_class_of_an_object():
     assert type(thing) is A
 
 
+def test_what_c_code_keeps_in_an_object_is_not_changed_while_tracing():
+    class Failure(Exception):
+        pass
+
+    failure = Failure("before")
+
+    def explains(x):
+        failure.args = ("after",)
+
+    with pytest.raises(UnsupportedStateError, match=r"failure\.args is kept by C code") as error:
+        jit(explains)(1.0)
+    says(error, explains, 'failure.args = ("after",)')
+    assert failure.args == ("before",)
+
+
 # -- ahead of time ----------------------------------------------------------------------------------
 
 

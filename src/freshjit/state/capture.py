@@ -336,6 +336,9 @@ class Capture:
     def write_class_entry(self, owner: type, name: str, raw: Any, instance: Any, value: Any) -> None:
         classes.write_class_entry(self, owner, name, raw, instance, value)
 
+    def delete_class_entry(self, owner: type, name: str, raw: Any, instance: Any) -> None:
+        classes.delete_class_entry(self, owner, name, raw, instance)
+
     # -- the end of the run ---------------------------------------------------------------------
 
     def joined(self) -> Capture:

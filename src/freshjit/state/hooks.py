@@ -122,7 +122,11 @@ class _DataEntry(ClassEntry):
             capture.write_class_entry(self.owner, self.name, self.raw, instance, value)
 
     def __delete__(self, instance: Any) -> None:
-        type(self.raw).__delete__(self.raw, instance)
+        capture = thread.capture
+        if capture is None:
+            type(self.raw).__delete__(self.raw, instance)
+        else:
+            capture.delete_class_entry(self.owner, self.name, self.raw, instance)
 
 
 def bind(raw: Any, instance: Any, owner: type | None) -> Any:

@@ -91,6 +91,7 @@ _EXACT: dict[type, View] = {
     threading.local: containers.view_thread_local,
     contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
+    property: objects.view_property,
 }
 
 
@@ -133,6 +134,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return _value_like(capture, value, path)
     if isinstance(value, types.ModuleType):
         return modules.view_module(capture, value, path)
+    if isinstance(value, property):
+        return objects.view_property(capture, value, path)
     if isinstance(value, tuple):
         return containers.view_tuple(capture, value, path)
     if isinstance(value, (set, frozenset)):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit import _compat
+from freshjit.errors import UnsupportedStateError
 from freshjit.state import hooks
 from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP, class_entry, is_data_descriptor
@@ -20,6 +21,7 @@ from freshjit.state.record import Write
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
+    from freshjit.state.views.objects import ObjectState
 
 
 def view_class(capture: Capture, value: type, path: Path) -> Any:
@@ -149,11 +151,11 @@ def read_class_entry(
         return _bind_inner(capture, raw, path, None, cls)
     if kind is classmethod:
         return _bind_inner(capture, raw, path, cls if cls is not None else type(instance), cls)
-    if kind is property or (isinstance(raw, property)):
+    if _is_property(raw, "__get__"):
         if instance is None:
-            return raw
+            return capture.view(raw, path)
         if raw.fget is None:
-            raise AttributeError(f"property {name!r} has no getter")
+            raise AttributeError(f"property {name!r} of {type(instance).__name__!r} object has no getter")
         return capture.view(raw.fget, path.attr("fget"))(instance)
     if kind is functools.singledispatchmethod:
         dispatcher = capture.view(raw.dispatcher, path.attr("dispatcher"))
@@ -173,6 +175,26 @@ def read_class_entry(
     return get(view, instance, cls)
 
 
+def read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
+    """What an object of the caller's has in one of its ``__slots__``."""
+    if name not in state.slots:
+        path = state.path.attr(name)
+        try:
+            value = raw.__get__(state.original)
+        except AttributeError:
+            capture.guard(state.path, "unset", name)
+            state.slots[name] = state.slots_initial[name] = GAP
+        else:
+            growing = capture.only_appended_to(value, path, name)
+            if growing is not GAP:
+                return growing
+            state.slots[name] = state.slots_initial[name] = capture.view(value, path)
+    value = state.slots[name]
+    if value is GAP:
+        raise AttributeError(name, name=name, obj=state.view)
+    return value
+
+
 def read_missing(capture: Capture, cls: type, name: str) -> Any:
     """``cls.name`` for a class without it, whose metaclass may have a ``__getattr__``."""
     meta = type(cls)
@@ -183,6 +205,11 @@ def read_missing(capture: Capture, cls: type, name: str) -> Any:
         raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}", name=name, obj=cls)
     getter = read_class_entry(capture, owner_of(meta, "__getattr__"), "__getattr__", fallback, None, meta)
     return getter(cls, name)
+
+
+def _is_property(raw: Any, method: str) -> bool:
+    """Whether this part of the descriptor protocol is that of ``property`` itself, not of a subclass."""
+    return isinstance(raw, property) and find_entry(type(raw), method) is property.__dict__[method]
 
 
 def _bind_inner(capture: Capture, raw: Any, path: Path, bound: Any, cls: type | None) -> Any:
@@ -245,14 +272,58 @@ def write_class_entry(capture: Capture, owner: type, name: str, raw: Any, instan
             state.slots[name] = value
             state.where[name] = user_line()
         return
+    _refuse_hidden(state, name, raw)
     path = entry_path(capture, owner, name, raw, instance, cls)
-    if isinstance(raw, property):
+    if _is_property(raw, "__set__"):
         if raw.fset is None:
             raise AttributeError(f"property {name!r} of {cls.__name__!r} object has no setter")
         capture.view(raw.fset, path.attr("fset"))(instance, value)
         return
     view = capture.view(raw, path)
     type(view).__set__(view, instance, value)
+
+
+def delete_class_entry(capture: Capture, owner: type, name: str, raw: Any, instance: Any) -> None:
+    """``del instance.name`` where the class entry is a property, a slot or another data descriptor."""
+    cls = type(instance)
+    state = capture.objects.get(id(instance))
+    assigned = capture.assigned_to_class(owner, name)
+    if assigned is not None:
+        (raw,) = assigned
+        if is_data_descriptor(raw):
+            type(raw).__delete__(raw, instance)
+        elif state is not None:
+            state.delete(capture, name)
+        elif instance.__dict__.pop(name, GAP) is GAP:
+            raise AttributeError(name, name=name, obj=instance)
+        return
+    if isinstance(raw, types.MemberDescriptorType):
+        if state is None:
+            raw.__delete__(instance)
+        else:
+            read_slot(capture, state, name, raw)  # it must be there
+            state.slots[name] = GAP
+            state.where[name] = user_line()
+        return
+    _refuse_hidden(state, name, raw)
+    path = entry_path(capture, owner, name, raw, instance, cls)
+    if _is_property(raw, "__delete__"):
+        if raw.fdel is None:
+            raise AttributeError(f"property {name!r} of {cls.__name__!r} object has no deleter")
+        capture.view(raw.fdel, path.attr("fdel"))(instance)
+        return
+    view = capture.view(raw, path)
+    type(view).__delete__(view, instance)
+
+
+def _refuse_hidden(state: ObjectState | None, name: str, raw: Any) -> None:
+    """What C code keeps in an object of the caller's (``error.args``) would be changed there and then."""
+    hidden = isinstance(raw, types.GetSetDescriptorType) and not name.startswith("__")
+    if hidden and state is not None and state.view is state.original:
+        raise UnsupportedStateError(
+            f"{state.path}.{name} is kept by C code ({raw.__objclass__.__name__}) and was set or deleted "
+            f"inside a jitted function (at {user_line()}).\nDo it outside, or make a new object."
+        )
 
 
 def write_class(capture: Capture, cls: type, name: str, value: Any) -> None:

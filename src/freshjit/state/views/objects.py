@@ -24,11 +24,12 @@ from freshjit.state.values import is_plain
 from freshjit.state.views.classes import (
     ClassState,
     class_path,
-    entry_path,
+    delete_class_entry,
     find_entry,
     note_classless,
     owner_of,
     read_class_entry,
+    read_slot,
     write_class_entry,
 )
 
@@ -105,6 +106,22 @@ class ObjectState:
         if name in self.deleted:
             self.deleted.discard(name)
             self.moved.add(name)
+        self.where[name] = user_line()
+
+    def delete(self, capture: Capture, name: str) -> None:
+        """``del obj.name``, from the instance dictionary."""
+        if self.real is not None:
+            _adopt(self, name)
+        if name not in self.attrs:
+            outside = self.real is not None and name in self.real
+            if outside and not self.complete and name not in self.deleted:
+                capture.guard(self.path, "present", name)
+            else:
+                if self.real is not None and not outside:
+                    capture.guard(self.path, "absent", name)
+                raise AttributeError(name, name=name, obj=self.view)
+        self.attrs.pop(name, None)
+        self.deleted.add(name)
         self.where[name] = user_line()
 
     # -- Mutable --------------------------------------------------------------------------------
@@ -311,6 +328,25 @@ def known_member(capture: Capture, member: enum.Enum) -> ObjectState | None:
     return capture.objects[id(member)]
 
 
+def view_property(capture: Capture, value: property, path: Path) -> Any:
+    """A property that is used by itself: ``Base.rate.fset(self, 2)``; or of a subclass with its own methods.
+
+    The same of views of its functions, which Python's methods of ``property`` then call.
+    """
+    kind: Any = type(value)
+    capture.guard(path, "type", kind)
+    parts = [property.__dict__[name].__get__(value) for name in _PROPERTY_PARTS]
+    views = [capture.view(part, path.attr(name)) for name, part in zip(_PROPERTY_PARTS, parts, strict=True)]
+    view = property.__new__(kind)
+    property.__init__(view, *views)
+    if kind is property:
+        return capture.remember(value, view, path)
+    return adopt_object(capture, value, view, path)
+
+
+_PROPERTY_PARTS = ("fget", "fset", "fdel")
+
+
 def view_weak_proxy(capture: Capture, value: Any, path: Path) -> Any:
     """A ``weakref.proxy``: the attributes are those of the object that it stands for."""
     capture.guard(path, "type", type(value))
@@ -378,7 +414,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
     raw = find_entry(cls, name)
     if raw is not GAP and is_data_descriptor(raw):
         if isinstance(raw, types.MemberDescriptorType):
-            return _read_slot(capture, state, name, raw)
+            return read_slot(capture, state, name, raw)
         if name == "__dict__":
             return _whole_dict(capture, state)
         if isinstance(raw, types.GetSetDescriptorType) or _is_builtin(cls, name):
@@ -415,25 +451,6 @@ def _is_builtin(cls: type, name: str) -> bool:
     """Whether the entry is one of Python's own (``object.__eq__``, ``list.append``)."""
     owner = owner_of(cls, name)
     return not owner.__flags__ & (1 << 9) or (owner.__module__ == "typing")
-
-
-def _read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
-    if name not in state.slots:
-        path = state.path.attr(name)
-        try:
-            value = raw.__get__(state.original)
-        except AttributeError:
-            capture.guard(state.path, "unset", name)
-            state.slots[name] = state.slots_initial[name] = GAP
-        else:
-            growing = capture.only_appended_to(value, path, name)
-            if growing is not GAP:
-                return growing
-            state.slots[name] = state.slots_initial[name] = capture.view(value, path)
-    value = state.slots[name]
-    if value is GAP:
-        raise AttributeError(name, name=name, obj=state.view)
-    return value
 
 
 def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
@@ -520,23 +537,15 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
     """What ``object.__delattr__`` does, on the traced code's view of the object."""
     cls = type(state.view)
     raw = find_entry(cls, name)
-    if isinstance(raw, types.MemberDescriptorType):
-        _read_slot(capture, state, name, raw)
-        state.slots[name] = GAP
+    if name == "__dict__":
+        default_write(capture, state, name, {})
         return
     if raw is not GAP and is_data_descriptor(raw):
-        if isinstance(raw, property) and raw.fdel is not None:
-            path = entry_path(capture, owner_of(cls, name), name, raw, state.view, cls)
-            capture.view(raw.fdel, path.attr("fdel"))(state.view)
-            return
-        raise AttributeError(f"cannot delete {name!r}")
-    if state.real is not None:
-        _adopt(state, name)
-    if name not in state.attrs:
-        if state.real is None or state.complete or name in state.deleted or name not in state.real:
-            capture.guard(state.path, "absent", name)
-            raise AttributeError(name, name=name, obj=state.view)
-        capture.guard(state.path, "present", name)
-    state.attrs.pop(name, None)
-    state.deleted.add(name)
-    state.where[name] = user_line()
+        delete_class_entry(capture, owner_of(cls, name), name, raw, state.view)
+        return
+    try:
+        state.delete(capture, name)
+    except AttributeError:
+        if raw is GAP:
+            note_classless(capture, cls, name)
+        raise
