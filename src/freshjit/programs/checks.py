@@ -26,6 +26,7 @@ __all__ = [
     "other_aval",
     "overlap",
     "same_numpy",
+    "slot_is_set",
 ]
 
 
@@ -127,6 +128,15 @@ def has_entry(cls: type, name: str) -> bool:
     try:
         class_entry(cls, name)
     except KeyError:
+        return False
+    return True
+
+
+def slot_is_set(value: Any, name: str) -> bool:
+    """Whether it is, whatever the class's own ``__getattr__`` would say."""
+    try:
+        object.__getattribute__(value, name)
+    except AttributeError:
         return False
     return True
 

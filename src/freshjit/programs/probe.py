@@ -75,6 +75,7 @@ _HELPERS: dict[str, Any] = {
     "referents": gc.get_referents,
     "OrderedDict": collections.OrderedDict,
     "has_entry": checks.has_entry,
+    "slot_is_set": checks.slot_is_set,
     "default_setattr": checks.default_setattr,
     "subvalue": checks.subvalue,
     "device_copy": checks.device_copy,
@@ -324,7 +325,7 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
         case "empty":
             return f"not is_empty({value})"
         case "unset":
-            return f"hasattr({value}, {wanted!r})"
+            return f"slot_is_set({value}, {wanted!r})"
         case "subvalue":
             return f"not subvalue({value}, {writer.bind(wanted, 'k')})"
         case "subclass":
