@@ -178,21 +178,29 @@ def read_class_entry(
 def read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
     """What an object of the caller's has in one of its ``__slots__``."""
     if name not in state.slots:
-        path = state.path.attr(name)
-        try:
-            value = raw.__get__(state.original)
-        except AttributeError:
-            capture.guard(state.path, "unset", name)
-            state.slots[name] = state.slots_initial[name] = GAP
-        else:
-            growing = capture.only_appended_to(value, path, name)
-            if growing is not GAP:
-                return growing
-            state.slots[name] = state.slots_initial[name] = capture.view(value, path)
+        growing = capture.only_appended_to(_slot_now(state, raw), state.path.attr(name), name)
+        if growing is not GAP:
+            return growing
+        state.slots[name] = state.slots_initial[name] = _slot_outside(capture, state, name, raw)
     value = state.slots[name]
     if value is GAP:
         raise AttributeError(name, name=name, obj=state.view)
     return value
+
+
+def _slot_now(state: ObjectState, raw: Any) -> Any:
+    try:
+        return raw.__get__(state.original)
+    except AttributeError:
+        return GAP
+
+
+def _slot_outside(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
+    value = _slot_now(state, raw)
+    if value is GAP:
+        capture.guard(state.path, "unset", name)
+        return GAP
+    return capture.view(value, state.path.attr(name))
 
 
 def read_missing(capture: Capture, cls: type, name: str) -> Any:
@@ -302,6 +310,8 @@ def delete_class_entry(capture: Capture, owner: type, name: str, raw: Any, insta
             raw.__delete__(instance)
         else:
             read_slot(capture, state, name, raw)  # it must be there
+            if name not in state.slots_initial:  # written before it was read
+                state.slots_initial[name] = _slot_outside(capture, state, name, raw)
             state.slots[name] = GAP
             state.where[name] = user_line()
         return

@@ -8,6 +8,7 @@ The class hooks send attribute access here. What was read or written stands in t
 from __future__ import annotations
 
 import enum
+import itertools
 import threading
 import types
 import weakref
@@ -97,7 +98,12 @@ class ObjectState:
         """The names in the instance dictionary that traced code has given another value, or deleted."""
         adopt_all(self)
         changed = {n for n, v in self.attrs.items() if self.initial.get(n, GAP) is not v}
-        return changed | self.deleted
+        return changed.union(self._gone())
+
+    def _gone(self) -> dict[str, None]:
+        """The names that traced code has deleted, be it from ``__dict__``, which then has all there were."""
+        known = (self.snapshot_of_real or ()) if self.complete else ()
+        return dict.fromkeys(n for n in (*self.deleted, *self.initial, *known) if n not in self.attrs)
 
     def set(self, name: str, value: Any) -> None:
         """``obj.name = value``, in the instance dictionary."""
@@ -112,14 +118,12 @@ class ObjectState:
         """``del obj.name``, from the instance dictionary."""
         if self.real is not None:
             _adopt(self, name)
-        if name not in self.attrs:
-            outside = self.real is not None and name in self.real
-            if outside and not self.complete and name not in self.deleted:
-                capture.guard(self.path, "present", name)
-            else:
-                if self.real is not None and not outside:
-                    capture.guard(self.path, "absent", name)
-                raise AttributeError(name, name=name, obj=self.view)
+        outside = self.real is not None and name in self.real
+        if self.real is not None and not self.complete and name not in self.initial:
+            # Also if it was written before it was read: what is there now has to be deleted, or cannot be.
+            capture.guard(self.path, "present" if outside else "absent", name)
+        if name not in self.attrs and (not outside or self.complete or name in self.deleted):
+            raise AttributeError(name, name=name, obj=self.view)
         self.attrs.pop(name, None)
         self.deleted.add(name)
         self.where[name] = user_line()
@@ -132,9 +136,8 @@ class ObjectState:
         adopt_all(self)
         cls = type(self.view)
         simple = find_entry(cls, "__setattr__") is object.__setattr__
-        gone = dict.fromkeys([*self.deleted, *(n for n in self.initial if n not in self.attrs)])
-        for name in gone:
-            if name not in self.attrs and self.real is not None and name in self.real:
+        for name in self._gone():
+            if self.real is not None and name in self.real:
                 yield Write(self.path, "delattr", name, None, self.where.get(name))
         moved = self._moved()
         for name in moved:
@@ -158,24 +161,34 @@ class ObjectState:
     def _moved(self) -> list[str]:
         """The attributes that are there and have another place among the others now."""
         real = self.real or {}
-        now = [name for name in self.attrs if name in real]
         if not self.complete:
-            return [name for name in now if name in self.moved]
-        kept = (name for name in real if name in self.attrs)
-        return now[next((i for i, (a, b) in enumerate(zip(now, kept, strict=True)) if a != b), len(now)) :]
+            return [name for name in self.attrs if name in real and name in self.moved]
+        there = iter(real)
+        stayed = len(
+            list(itertools.takewhile(lambda name: name in there, self.attrs))
+        )  # looks on from where it was
+        return [name for name in list(self.attrs)[stayed:] if name in real]
 
     def start(self) -> Any:
-        return dict(self.initial), dict(self.slots_initial), set[str]()
+        return dict(self.initial), dict(self.slots_initial), set[str](), False
 
     def snapshot(self) -> Any:
         adopt_all(self)
-        return dict(self.attrs), dict(self.slots), set(self.deleted)
+        return dict(self.attrs), dict(self.slots), set(self._gone()), self.complete
 
     def restore(self, snapshot: Any) -> None:
-        attrs, slots, deleted = snapshot
-        _replace(self.attrs, attrs, keep=self.initial)
-        _replace(self.slots, slots, keep=self.slots_initial)
+        attrs, slots, deleted, self.complete = snapshot
         self.deleted = set(deleted)
+        _replace(self.slots, slots, keep=self.slots_initial)
+        _replace(self.attrs, attrs, keep=self.initial)
+
+    def put_in_order(self) -> None:
+        """Bring the attributes, read in any order so far, into that of the object's own dictionary."""
+        there = (n for n in self.real or () if n not in self.deleted and n not in self.moved)
+        ordered = {name: self.attrs[name] for name in there if name in self.attrs}
+        ordered.update(self.attrs)
+        self.attrs.clear()
+        self.attrs.update(ordered)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         adopt_all(self)
@@ -190,6 +203,7 @@ class ObjectState:
             for name in before:
                 if name not in now:
                     changed[kind, name] = GAP
+        changed.update({("attr", n): GAP for n in self._gone() if n not in snapshot[2]})
         return changed
 
     def apply(self, changes: dict[Any, Any]) -> None:
@@ -460,16 +474,10 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
     if not state.complete:
         adopt_all(state)
         capture.guard(state.path.to("dict"), "keys", tuple(state.real))
-        ordered: dict[str, Any] = {}
         for name, value in list(state.real.items()):
-            if name in state.deleted or name in state.moved:
-                continue
-            if name not in state.attrs:
+            if name not in state.attrs and name not in state.deleted:
                 state.attrs[name] = state.initial[name] = capture.view(value, state.attribute(name))
-            ordered[name] = state.attrs[name]
-        ordered.update(state.attrs)
-        state.attrs.clear()
-        state.attrs.update(ordered)
+        state.put_in_order()
         state.complete = True
     return state.attrs
 
