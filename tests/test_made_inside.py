@@ -246,3 +246,34 @@ def test_what_happens_in_python_happens_once_though_a_body_that_writes_state_is_
 
     assert f() == (["a"], {"n": 1}, 1, 1, [0.0, 1.0])
     assert float(tally.total) in (1.0, 3.0)
+
+
+class Pair(collections.namedtuple("Pair", "a b")):
+    pass
+
+
+def test_attributes_of_a_tuple_made_inside_come_through_transforms():
+    kept = []
+
+    @jit
+    def step(x):
+        made = Pair(x, 2 * x)
+        made.weight = x
+
+        def body(carry, y):
+            made.weight = made.weight + y
+            return carry, made.weight
+
+        jax.lax.scan(body, 0.0, jnp.arange(3.0))
+
+        def loss(y):
+            inner = Pair(y, 1.0)
+            inner.weight = 3 * y
+            kept.append(inner)
+            return y * inner.weight
+
+        return jax.grad(loss)(x), made
+
+    slope, made = step(2.0)
+    assert (float(slope), float(made.weight)) == (12.0, 5.0)
+    assert (float(kept[0].a), float(kept[0].weight)) == (2.0, 6.0)

@@ -25,6 +25,7 @@ from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook, slot_values
 from freshjit.state.record import Mutable
 from freshjit.state.views import made
+from freshjit.state.views.objects import instance_dict
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -208,9 +209,15 @@ def _map_traced(capture: Capture, value: Any, change: Callable[[Any], Any], memo
     kind = type(value)
     if isinstance(value, tuple):
         items = list(map(mapped, tuple.__iter__(value)))
-        if all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True)):
-            return value
-        return tuple.__new__(kind, items)
+        same = all(a is b for a, b in zip(items, tuple.__iter__(value), strict=True))
+        new = value if same else tuple.__new__(kind, items)
+        attributes = instance_dict(value)  # of a subclass of the user's
+        if attributes:
+            memo[id(value)] = new
+            object.__getattribute__(new, "__dict__").update(
+                {name: mapped(item) for name, item in attributes.items()}
+            )
+        return new
     memo[id(value)] = value  # which also keeps it alive while ids count
     if isinstance(value, functools.partial):
         parts = value.func, value.args, tuple(value.keywords.items())

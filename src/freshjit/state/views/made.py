@@ -270,7 +270,7 @@ def _watched(capture: Capture, value: Any, label: str) -> Iterator[Mutable]:
         yield _Cell(capture, value, label)
     elif isinstance(value, np.ndarray):
         yield _Array(capture, value)
-    elif can_hook(kind) and not isinstance(value, (type, tuple)):
+    elif can_hook(kind) and not isinstance(value, type):
         with capture.paused():
             namespace = getattr(value, "__dict__", None)
         if type(namespace) is dict:
@@ -299,9 +299,12 @@ def _inside(capture: Capture, value: Any, label: str) -> list[tuple[Any, str]]:
             return []
     if isinstance(value, dict):
         return [(v, f"{label}[{shown(k)}]") for k, v in dict.items(value)]
+    parts: list[tuple[Any, str]] = []
     if isinstance(value, (list, tuple, collections.deque)):
-        return [(v, f"{label}[{i}]") for i, v in enumerate(value)]
-    return [
+        parts = [(v, f"{label}[{i}]") for i, v in enumerate(value)]
+        if not isinstance(value, tuple) or kind is tuple:
+            return parts
+    return parts + [
         (v, f"{label}.{name}")
         for thing in _watched(capture, value, label)
         if isinstance(thing, (_Mapping, _Slots))

@@ -53,12 +53,20 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
 
 
 def _adopt_tuple(capture: Capture, rebuilt: Any, original: Any, path: Path) -> Any:
+    kind = type(rebuilt)
+    has_attributes = objects.instance_dict(original) is not None  # of a subclass of a named tuple
+    known = capture.entries.get(id(original)) if has_attributes else None
+    if known is not None:
+        capture.guard(path, "alias", known.path)
+        return known.view
     pairs = zip(tuple.__iter__(rebuilt), tuple.__iter__(original), strict=True)
     items = [adopt_argument(capture, item, was, path.item(i)) for i, (item, was) in enumerate(pairs)]
     if any(a is not b for a, b in zip(items, tuple.__iter__(rebuilt), strict=True)):
-        rebuilt = tuple.__new__(type(rebuilt), items)
-    if objects.instance_dict(original):  # of a subclass of a named tuple
+        rebuilt = tuple.__new__(kind, items)
+    if has_attributes:
         return objects.adopt_object(capture, original, rebuilt, path)
+    if hooks.can_hook(kind):
+        capture.hooks.add(kind)  # it has methods, and attributes of the class
     return capture.argument_leaf(rebuilt, original, path)
 
 
