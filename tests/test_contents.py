@@ -9,7 +9,15 @@ import numpy as np
 import pytest
 
 from freshjit import UnsupportedStateError, jit
-from freshjit.state.contents import OrderedFrozenset, OrderedSet, base_of, fill_buffer, members, refill_set
+from freshjit.state.contents import (
+    OrderedFrozenset,
+    OrderedSet,
+    base_of,
+    fill_buffer,
+    members,
+    moved,
+    refill_set,
+)
 
 
 class Kind:
@@ -37,6 +45,22 @@ def test_functions_in_a_set_are_called_in_its_own_order(kind, monkeypatch):
     if kind is set:
         steps.discard(next(iter(steps)))
         assert float(jitted(1.0)) == run(1.0)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "again"),
+    [
+        ("abc", "abc", ""),
+        ("acb", "abc", "b"),
+        ("bcxa", "abc", "a"),
+        ("xa", "a", "a"),
+        ("cab", "abc", "ab"),
+        ("bx", "abc", ""),
+        ([1, True], [True, 1], [True]),
+    ],
+)
+def test_keys_put_in_again_are_those_behind_all_that_stayed(now, before, again):
+    assert list(map(repr, moved(now, before))) == list(map(repr, again))
 
 
 @pytest.mark.parametrize("made", [OrderedSet, OrderedFrozenset])

@@ -63,6 +63,21 @@ def listed_in_grad(thing, x):
     thing.seen = ",".join(vars(thing))
 
 
+def moved_in_grad(thing, x):
+    thing.d = 1.0
+
+    def loss(y):
+        first = thing.a
+        del thing.a
+        thing.a = first * 2
+        del thing.d
+        thing.d = 3.0
+        return y
+
+    jax.grad(loss)(x)
+    thing.e = 4.0
+
+
 CHANGES = [
     written_then_deleted,
     popped_after_writing,
@@ -70,6 +85,7 @@ CHANGES = [
     moved_twice,
     deleted_in_grad,
     listed_in_grad,
+    moved_in_grad,
 ]
 
 
@@ -85,6 +101,22 @@ def program(jit):
                 vars(thing).update(dict.fromkeys(names, 0.5))
                 step(1.0)
                 rows.append([[name, value] for name, value in vars(thing).items()])
+    table = {"a": 1.0, "b": 2.0, "c": "text"}
+
+    @jit
+    def shuffled(x):
+        def loss(y):
+            table["a"] = table.pop("a") * 2
+            table["d"] = 5.0
+            table["b"] = table.pop("b")
+            return y
+
+        return jax.grad(loss)(x)
+
+    for _ in range(2):
+        shuffled(1.0)
+        seen.setdefault("dict", []).append([[key, value] for key, value in table.items()])
+        table["c"] = table.pop("c")
     thing = Slotted()
     step = jit(lambda x: (written_then_deleted(thing, x), x)[1])
     for before in (True, True, False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import array
 import collections
 import functools
+import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -23,6 +24,7 @@ __all__ = [
     "base_of",
     "fill_buffer",
     "members",
+    "moved",
     "refill_set",
     "set_shape",
 ]
@@ -47,6 +49,14 @@ def members(container: Any) -> list[Any]:
     """The elements, or the keys of a dict, in their order."""
     kind = type(container)
     return list((kind if issubclass(kind, _InOrder) else base_of(container)).__iter__(container))
+
+
+def moved(now: Iterable[Any], before: Iterable[Any]) -> list[Any]:
+    """The keys of a dict that were taken out and put in again: they come after all that stayed, in order."""
+    marks = [identity(key) for key in before]
+    rest, known, keys = iter(marks), set(marks), list(now)
+    stayed = len(list(itertools.takewhile(lambda key: identity(key) in rest, keys)))  # goes on from the last
+    return [key for key in keys[stayed:] if identity(key) in known]
 
 
 def refill_set(target: set[Any], wanted: list[Any]) -> None:

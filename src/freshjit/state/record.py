@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from freshjit.state.distinct import Distinct
     from freshjit.state.views.numbers import NumberView
 
-__all__ = ["KEYED", "Entry", "Mutable", "Record", "Slot", "Write"]
+__all__ = ["KEYED", "Entry", "Last", "Mutable", "Record", "Slot", "Write"]
 
 
 @dataclass(eq=False, slots=True)
@@ -83,6 +83,29 @@ class Write:
                 self.label = str(self.path)
 
 
+class Last:
+    """The key, among changes, of what has been taken out and put in again: it comes last now.
+
+    Equal to the key alone: a function that finds the thing at that place already makes the same change.
+    """
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    @staticmethod
+    def plain(key: Any) -> Any:
+        """The key alone."""
+        return key.key if type(key) is Last else key
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.key == Last.plain(other))
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
 class Mutable(Protocol):
     """A captured thing that can change during the run, seen as a shallow mapping of its contents."""
 
@@ -103,7 +126,10 @@ class Mutable(Protocol):
         ...
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        """What differs from ``snapshot``: key to new value, or to ``GAP`` where something went away."""
+        """What differs from ``snapshot``: key to new value, or to ``GAP`` where something went away.
+
+        Where there is an order, a key can be a ``Last``; then the changes are in the order of their making.
+        """
         ...
 
     def apply(self, changes: dict[Any, Any]) -> None:

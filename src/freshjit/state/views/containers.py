@@ -25,12 +25,13 @@ from freshjit.state.contents import (
     base_of,
     fill_buffer,
     members,
+    moved,
     refill_set,
 )
 from freshjit.state.guards import user_line
-from freshjit.state.hooks import GAP, can_hook, class_entry, differences, slots_of
+from freshjit.state.hooks import GAP, can_hook, class_entry, slots_of
 from freshjit.state.path import Path, shown
-from freshjit.state.record import Write
+from freshjit.state.record import Last, Write
 from freshjit.state.values import is_by_value, is_value_like, same_value
 from freshjit.state.views import objects
 
@@ -129,20 +130,30 @@ class MappingCopy:
             base.__setitem__(self.contents, key, value)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        return differences(dict(_pairs(self.contents)), snapshot)
+        now = dict(_pairs(self.contents))
+        last = {id(key) for key in moved(now, snapshot)}
+        found = {
+            Last(key) if id(key) in last else key: value
+            for key, value in now.items()
+            if id(key) in last or snapshot.get(key, GAP) is not value
+        }
+        found.update({key: GAP for key in snapshot if key not in now})
+        return found
 
     def apply(self, changes: dict[Any, Any]) -> None:
         base = base_of(self.contents)
-        for key, value in changes.items():
+        for change, value in changes.items():
+            key = Last.plain(change)
+            if (value is GAP or type(change) is Last) and dict.__contains__(self.contents, key):
+                base.__delitem__(self.contents, key)
             if value is not GAP:
                 base.__setitem__(self.contents, key, value)
-            elif dict.__contains__(self.contents, key):
-                base.__delitem__(self.contents, key)
 
     def content(self, key: Any) -> Any:
-        return dict.__getitem__(self.contents, key)
+        return dict.__getitem__(self.contents, Last.plain(key))
 
     def place(self, key: Any) -> Path:
+        key = Last.plain(key)
         if self.set_action != "setitem":
             return self.path.attr(key)
         return element(self.path, self.contents, key)

@@ -8,7 +8,6 @@ The class hooks send attribute access here. What was read or written stands in t
 from __future__ import annotations
 
 import enum
-import itertools
 import threading
 import types
 import weakref
@@ -16,11 +15,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.errors import UnsupportedStateError
+from freshjit.state.contents import moved
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
-from freshjit.state.record import Write
+from freshjit.state.record import Last, Write
 from freshjit.state.values import is_plain
 from freshjit.state.views.classes import (
     ClassState,
@@ -139,11 +139,11 @@ class ObjectState:
         for name in self._gone():
             if self.real is not None and name in self.real:
                 yield Write(self.path, "delattr", name, None, self.where.get(name))
-        moved = self._moved()
-        for name in moved:
+        again = self._moved()
+        for name in again:
             yield Write(self.path, "delattr", name, None, self.where.get(name))
         for name, value in self.attrs.items():
-            if name in self.initial and self.initial[name] is value and name not in moved:
+            if name in self.initial and self.initial[name] is value and name not in again:
                 continue
             raw = find_entry(cls, name)
             plain = simple and (raw is GAP or not is_data_descriptor(raw)) and name.isidentifier()
@@ -163,61 +163,74 @@ class ObjectState:
         real = self.real or {}
         if not self.complete:
             return [name for name in self.attrs if name in real and name in self.moved]
-        there = iter(real)
-        stayed = len(
-            list(itertools.takewhile(lambda name: name in there, self.attrs))
-        )  # looks on from where it was
-        return [name for name in list(self.attrs)[stayed:] if name in real]
+        return moved(self.attrs, real)
 
     def start(self) -> Any:
-        return dict(self.initial), dict(self.slots_initial), set[str](), False
+        return dict(self.initial), dict(self.slots_initial), set[str](), set[str](), False
 
     def snapshot(self) -> Any:
         adopt_all(self)
-        return dict(self.attrs), dict(self.slots), set(self._gone()), self.complete
+        return dict(self.attrs), dict(self.slots), set(self._gone()), set(self.moved), self.complete
 
     def restore(self, snapshot: Any) -> None:
-        attrs, slots, deleted, self.complete = snapshot
-        self.deleted = set(deleted)
+        attrs, slots, deleted, moved_before, self.complete = snapshot
+        self.deleted, self.moved = set(deleted), set(moved_before)
         _replace(self.slots, slots, keep=self.slots_initial)
         _replace(self.attrs, attrs, keep=self.initial)
 
+    def _order(self, attrs: dict[str, Any], deleted: set[str], again: set[str], complete: bool) -> list[str]:
+        """All names in the order that the dictionary has, or will have when it is complete."""
+        if complete:
+            return list(attrs)
+        there = dict.fromkeys(n for n in self.real or () if n not in deleted and n not in again)
+        return list(there | attrs)
+
     def put_in_order(self) -> None:
         """Bring the attributes, read in any order so far, into that of the object's own dictionary."""
-        there = (n for n in self.real or () if n not in self.deleted and n not in self.moved)
-        ordered = {name: self.attrs[name] for name in there if name in self.attrs}
-        ordered.update(self.attrs)
+        names = self._order(self.attrs, self.deleted, self.moved, self.complete)
+        ordered = {name: self.attrs[name] for name in names if name in self.attrs}
         self.attrs.clear()
         self.attrs.update(ordered)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         adopt_all(self)
         changed: dict[Any, Any] = {}
+        attrs, _, deleted, moved_before, complete = snapshot
+        order_before = self._order(attrs, deleted, moved_before, complete)
+        last = set(moved(self._order(self.attrs, self.deleted, self.moved, self.complete), order_before))
         for kind, now, before, first in (
             ("attr", self.attrs, snapshot[0], self.initial),
             ("slot", self.slots, snapshot[1], self.slots_initial),
         ):
             for name, value in now.items():
-                if before.get(name, first.get(name, GAP)) is not value:
+                if kind == "attr" and name in last:
+                    changed[Last((kind, name))] = value
+                elif before.get(name, first.get(name, GAP)) is not value:
                     changed[kind, name] = value
             for name in before:
                 if name not in now:
                     changed[kind, name] = GAP
-        changed.update({("attr", n): GAP for n in self._gone() if n not in snapshot[2]})
+        changed.update({("attr", n): GAP for n in self._gone() if n not in deleted})
         return changed
 
     def apply(self, changes: dict[Any, Any]) -> None:
-        for (kind, name), value in changes.items():
+        for change, value in changes.items():
+            kind, name = Last.plain(change)
             target = self.attrs if kind == "attr" else self.slots
             if value is GAP and kind == "attr":
                 target.pop(name, None)
                 self.deleted.add(name)
             else:
+                if type(change) is Last:
+                    target.pop(name, None)
+                    self.moved.add(name)
+                elif kind == "attr" and name in self.deleted:
+                    self.moved.add(name)
                 target[name] = value
                 self.deleted.discard(name)
 
     def content(self, key: Any) -> Any:
-        kind, name = key
+        kind, name = Last.plain(key)
         known = self.attrs if kind == "attr" else self.slots
         if known.get(name, GAP) is GAP:
             try:
@@ -227,7 +240,7 @@ class ObjectState:
         return known[name]
 
     def place(self, key: Any) -> Path:
-        kind, name = key
+        kind, name = Last.plain(key)
         return self.attribute(name) if kind == "attr" else self.path.attr(name)
 
 
