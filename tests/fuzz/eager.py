@@ -40,10 +40,14 @@ def while_loop(condition: Any, body: Any, init: Any) -> Any:
 
 
 def cond(which: Any, yes: Any, no: Any, *operands: Any) -> Any:
+    if isinstance(which, jax.core.Tracer):  # of vmap: its branches only read
+        return jax.lax.cond(which, yes, no, *operands)
     return yes(*operands) if which else no(*operands)
 
 
 def switch(index: Any, branches: Any, *operands: Any) -> Any:
+    if isinstance(index, jax.core.Tracer):
+        return jax.lax.switch(index, branches, *operands)
     return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
 
 
