@@ -300,6 +300,31 @@ def test_trace_is_clean_only_outside_of_transforms():
     assert _compat.trace_is_clean()
 
 
+def test_mapped_values_are_told_from_others_in_the_innermost_vmap():
+    seen = []
+
+    def inner(x, y):
+        seen.append([_compat.is_mapped(v) for v in (x, y, x + 0 * y, jax.lax.psum(x, "lanes"), 1.0)])
+        return x
+
+    jax.jit(jax.vmap(lambda x: jax.vmap(inner, (0, None), axis_name="lanes")(jnp.ones(3), x)))(jnp.ones(2))
+    assert seen == [[True, False, True, False, False]]
+    assert not _compat.is_mapped(jnp.ones(2))
+
+
+def test_values_that_differ_from_device_to_device_are_told_from_others():
+    seen = []
+
+    def inner(x, y):
+        seen.append([_compat.varies(v) for v in (x, y, x + y, jax.lax.psum(x, "devices"))])
+        return x
+
+    mesh = jax.make_mesh((1,), ("devices",), axis_types=(jax.sharding.AxisType.Auto,))
+    split, whole = jax.sharding.PartitionSpec("devices"), jax.sharding.PartitionSpec()
+    jax.shard_map(inner, mesh=mesh, in_specs=(split, whole), out_specs=split)(jnp.ones(2), 1.0)
+    assert seen == [[True, False, True, False]]
+
+
 def test_trace_context_is_a_hashable_that_follows_the_configuration():
     start = _compat.trace_context()
     assert hash(start) == hash(_compat.trace_context())

@@ -207,7 +207,8 @@ def test_numpy_function_that_writes_traced_values():
 # -- writes inside vmap -----------------------------------------------------------------------------
 
 
-def test_write_that_differs_along_the_mapped_axis():
+@pytest.mark.parametrize("xs", [jnp.arange(3.0), jnp.ones(3)], ids=["different", "equal"])
+def test_write_that_is_computed_from_what_is_mapped(xs):
     box = Box(last=jnp.float32(0.0), n=0)
 
     def writes_mapped(x):
@@ -220,19 +221,89 @@ def test_write_that_differs_along_the_mapped_axis():
 
     before = contents(box)
     with pytest.raises(LeakedWriteError, match=r"box\.last is written inside jax\.vmap") as error:
-        f(jnp.arange(3.0))
+        f(xs)
+    assert "computed from what is mapped, so it may differ" in str(error.value)
     assert "combine them outside" in str(error.value)
     assert __file__ in str(error.value)
     assert contents(box) == before
 
 
-def test_the_users_own_mistake_in_vmap_stays_jaxs_error():
+@pytest.mark.parametrize("inside", [True, False], ids=["jax.vmap inside", "freshjit.vmap outside"])
+def test_only_the_writes_that_depend_on_what_is_mapped_are_named(inside):
+    box = Box(last=jnp.float32(0.0), first=jnp.float32(0.0), total=jnp.float32(0.0), calls=0)
+
+    def one(x):
+        box.calls += 1
+        box.total = box.total + 1
+        box.last, box.first = x, x + 1
+        return x
+
+    f = jit(lambda xs: jax.vmap(one)(xs)) if inside else freshjit.vmap(one)
+    with pytest.raises(LeakedWriteError) as error:
+        f(jnp.arange(3.0))
+    written, _ = str(error.value).split(" is written inside jax.vmap")
+    assert written.replace("closure ", "") == "box.last, box.first"
+
+
+def test_a_mean_over_the_mapped_axis_is_written():
+    box = Box(mean=jnp.float32(0.0))
+
+    def one(x):
+        box.mean = jax.lax.pmean(x, "lanes")
+        return x
+
+    freshjit.vmap(one, axis_name="lanes")(jnp.arange(3.0))
+    assert float(box.mean) == 1.0
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_the_users_own_mistake_in_vmap_stays_jaxs_error(writes):
+    box = Box(calls=0, total=jnp.float32(0.0))
+
+    def one(x):
+        if writes:
+            box.calls, box.total = box.calls + 1, box.total + 1
+        return x
+
     @jit
     def f(xs):
-        return jax.vmap(lambda x: x, out_axes=None)(xs)
+        return jax.vmap(one, out_axes=None)(xs)
 
     with pytest.raises(ValueError, match="out_axes") as error:
         f(jnp.arange(3.0))
+    assert not isinstance(error.value, FreshjitError)
+
+
+# -- writes inside shard_map ------------------------------------------------------------------------
+
+
+def sharded(function, out_specs):
+    mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
+    return freshjit.shard_map(function, mesh=mesh, in_specs=jax.P("d"), out_specs=out_specs)
+
+
+def test_only_the_writes_that_may_differ_from_device_to_device_are_named():
+    box = Box(last=jnp.float32(0.0), total=jnp.float32(0.0), calls=0)
+
+    def part(x):
+        box.calls += 1
+        box.total = box.total + 1
+        box.last = x.sum()
+        return x
+
+    with pytest.raises(LeakedWriteError, match=r"^(closure )?box\.last is written inside jax\.shard_map"):
+        sharded(part, jax.P("d"))(jnp.arange(4.0))
+
+
+def test_the_users_own_mistake_in_shard_map_stays_jaxs_error():
+    box = Box(total=jnp.float32(0.0))
+
+    def part(x):
+        box.total = box.total + 1
+        return x
+
+    with pytest.raises(ValueError, match="out_specs") as error:
+        sharded(part, jax.P())(jnp.arange(4.0))
     assert not isinstance(error.value, FreshjitError)
 
 

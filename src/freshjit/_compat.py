@@ -9,6 +9,8 @@
 * ``_SlotTrace._new_const``: where an array enters a trace as a constant; public API shows the constants
   only when all is over, and not the scalar ones.
 * ``Direct``: the same questions answered where a function runs in the trace that is current.
+* ``is_mapped``: which values have the mapped axis; public ``vmap`` complains of one of them, as text.
+* ``varies``: which values differ from device to device; the name of this fact has changed between versions.
 * ``eval_jaxpr``, ``trace_is_clean``, ``JitFunction``: small facts that JAX does not export.
 
 Tested by ``tests/test_compat.py`` against every supported JAX version.
@@ -32,6 +34,7 @@ from jax._src import core as _core
 from jax._src import dtypes as _dtypes
 from jax._src import source_info_util as _source_info
 from jax._src import traceback_util as _traceback_util
+from jax._src.interpreters import batching as _batching
 from jax._src.interpreters import partial_eval as _pe
 
 __all__ = [
@@ -50,12 +53,14 @@ __all__ = [
     "is_extended_dtype",
     "is_jaxpr",
     "is_literal",
+    "is_mapped",
     "jit_is_disabled",
     "only_checks_overflow",
     "open_jaxpr",
     "read_config",
     "trace_context",
     "trace_is_clean",
+    "varies",
     "x64_is_enabled",
 ]
 
@@ -90,6 +95,19 @@ def eval_jaxpr(jaxpr: Any, *inputs: Any) -> list[Any]:
 def trace_is_clean() -> bool:
     """Whether no JAX transform is active in this thread: arrays computed now are concrete."""
     return _core.trace_ctx.is_top_level()
+
+
+def is_mapped(value: Any) -> bool:
+    """Whether a value has one entry per lane of the ``vmap`` whose function runs now."""
+    trace = _core.trace_ctx.trace
+    return isinstance(trace, _batching.BatchTrace) and trace.to_batch_info(value)[1] is not None
+
+
+def varies(value: Any) -> bool:
+    """Whether a value may differ from device to device of a ``shard_map`` whose function runs now."""
+    aval: Any = jax.typeof(value)
+    kind = getattr(aval, "manual_axis_type", None)
+    return bool(getattr(aval, "vma", ()) if kind is None else kind.varying)
 
 
 def is_extended_dtype(dtype: Any) -> bool:

@@ -351,8 +351,9 @@ def vmap(
 ) -> Transformed:
     """Vectorise a function that may read and write state, as ``jax.vmap``.
 
-    A write that is the same for all lanes is made once. One that differs from lane to lane has no meaning
-    in plain Python and raises, unless ``state_axes`` says what it means.
+    A write that does not depend on what is mapped is made once (a counter, or a mean over the lanes by
+    ``jax.lax.pmean``). One that is computed from what is mapped has one value per lane, equal or not. That
+    has no meaning in plain Python and raises, unless ``state_axes`` says what it means.
 
     Parameters:
         fun, in_axes, out_axes, axis_name, axis_size, spmd_axis_name: as for ``jax.vmap``.
@@ -365,7 +366,7 @@ def vmap(
               the values stacked along axis 0, which makes one value of them.
 
     Raises:
-        LeakedWriteError: on call, if state is written that differs from lane to lane.
+        LeakedWriteError: on call, if what is written has one value per lane and no meaning.
 
     Example:
         >>> import jax.numpy as jnp

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_library_function
@@ -370,6 +371,10 @@ def vmap(
             with places.entered(leaves, state):
                 result, traced = apart(*args, **kwargs)
             differing.update(_grouped(apart, traced, lanes.rule))
+            _refuse_mapped(
+                apart,
+                [i for i, value in enumerate(traced) if i not in differing and _compat.is_mapped(value)],
+            )
             same = [None if i in differing else value for i, value in enumerate(traced)]
             stacked = [value if i in differing else None for i, value in enumerate(traced)]
             return result, same, stacked
@@ -378,17 +383,7 @@ def vmap(
         in_all = (axes, tuple(in_axes) if isinstance(in_axes, list) else in_axes, 0)
         batched = jax.vmap(named(inner, fun), in_all, (out_axes, None, 0), *positional, **options)
         values = [jnp.asarray(arrays.to_jax(leaf.value)) for leaf in leaves]
-        try:
-            result, same, stacked = batched(values, args, kwargs)
-        except ValueError as error:
-            if "out_axes" not in str(error) or not apart.changes:
-                raise
-            raise LeakedWriteError(
-                f"{apart.changes.labels()} is written inside jax.vmap with a value that differs along the "
-                f"mapped axis (called at {apart.changes.where}): plain Python has one value to put there.\n"
-                "Return the values from the mapped function and combine them outside (a mean, the last…), or "
-                "say what it means with freshjit.vmap(..., state_axes={path: axis or 'mean' or 'last'})."
-            ) from error
+        result, same, stacked = batched(values, args, kwargs)
         traced = [
             lanes.leave(differing[i], value) if i in differing else same[i] for i, value in enumerate(stacked)
         ]
@@ -396,6 +391,24 @@ def vmap(
         return result
 
     return named(vmap_f, fun)
+
+
+def _refuse_mapped(apart: Apart, mapped: list[int]) -> None:
+    """Raise if some of the traced changes have a value per lane; the others are not to blame."""
+    if mapped:
+        raise LeakedWriteError(
+            f"{_labels(apart, mapped)} is written inside jax.vmap with one value per mapped element (called "
+            f"at {apart.changes.where}): it is computed from what is mapped, so it may differ, and plain "
+            "Python has one value to put there.\n"
+            "Return the values from the mapped function and combine them outside (a mean, the last…), or "
+            "say what it means with freshjit.vmap(..., state_axes={path: axis or 'mean' or 'last'})."
+        )
+
+
+def _labels(apart: Apart, positions: Iterable[int]) -> str:
+    """Where the traced values at these positions are written."""
+    holes = apart.changes.holes(apart.capture)
+    return ", ".join(dict.fromkeys(change.label for i in positions for change in holes[i]))
 
 
 def _size(args: Any, kwargs: Any, in_axes: Any, options: Mapping[str, Any]) -> int:
@@ -431,10 +444,12 @@ def shard_map(f: Any = None, /, *, out_specs: Any, **options: Any) -> Any:
             return jax.shard_map(f, out_specs=out_specs, **options)(*args)
         apart = Apart(capture, f)
         order: dict[str, list[int]] = {}
+        varying: list[int] = []
 
         def inner(*args: Any) -> Any:
             result, traced = apart(*args)
             differing = _grouped(apart, traced, rule)
+            varying[:] = [i for i, v in enumerate(traced) if i not in differing and _compat.varies(v)]
             order.clear()
             for i in range(len(traced)):
                 order.setdefault(differing.get(i, ""), []).append(i)
@@ -444,13 +459,13 @@ def shard_map(f: Any = None, /, *, out_specs: Any, **options: Any) -> Any:
         try:
             result, groups = jax.shard_map(named(inner, f), out_specs=(out_specs, specs), **options)(*args)
         except ValueError as error:
-            if not apart.changes or "out_specs" not in str(error):
+            if not varying or "out_specs" not in str(error):
                 raise
             raise LeakedWriteError(
-                f"{apart.changes.labels()} is written inside jax.shard_map with a value that may differ from "
-                f"device to device (called at {apart.changes.where}).\nReduce it over the mesh axis first "
-                "(jax.lax.pmean), or say how it is laid out with freshjit.shard_map(..., state_specs={path: "
-                "PartitionSpec})."
+                f"{_labels(apart, varying)} is written inside jax.shard_map with a value that may differ "
+                f"from device to device (called at {apart.changes.where}).\nReduce it over the mesh axis "
+                "first (jax.lax.pmean), or say how it is laid out with freshjit.shard_map(..., state_specs="
+                "{path: PartitionSpec})."
             ) from error
         traced: dict[int, Any] = {}
         for path, values in groups.items():
