@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import collections
 import types
-from collections.abc import Callable, Iterator
-from typing import Any, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, ParamSpec, TypeGuard, TypeVar
 
 import jax
 import numpy as np
@@ -17,14 +17,16 @@ from freshjit.state import views
 from freshjit.state.active import thread
 from freshjit.state.arguments import parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture
+from freshjit.state.guards import user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path, is_within
+from freshjit.state.record import Entry, Mutable
 from freshjit.state.run import directly, view_arguments
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import arrays, containers, made, places
-from freshjit.state.views.apart import Apart
-from freshjit.tree import State, as_found
+from freshjit.state.views.apart import Apart, Change
+from freshjit.tree import State, as_found, check_shape, some_of
 
 __all__ = ["Functional", "functionalize"]
 
@@ -61,12 +63,15 @@ class Functional(Generic[P, R]):
 
             jax.eval_shape(call, [value for _, _, value in traced])
             read = {id(slot.path) for slot in capture.slots}
+            read |= {id(thing.path) for thing in _written_arrays(capture, apart.changes.changes)}
             found = {
-                self._name(e.path): e.original if capture.outer is None else arrays.to_jax(e.view)
+                self._name(e.path): _present(capture, e)
                 for e in capture.entries.values()
                 if id(e.path) in read
             }
             for change in apart.changes.changes:
+                if isinstance(change.thing, arrays.Source):
+                    continue  # found as a whole
                 try:
                     content = change.thing.content(change.key)
                 except KeyError:
@@ -96,8 +101,9 @@ class Functional(Generic[P, R]):
         unknown = [path for path in state if path not in self._paths]
         if unknown:
             raise StateMismatchError(
-                f"{self.__name__} neither reads nor writes {', '.join(unknown)}.\nIts state with these "
-                f"arguments is {self.read(*args, **kwargs)!r}."
+                f"{self.__name__} neither reads nor writes {some_of(unknown)}; with these arguments its "
+                f"state has {some_of(self.read(*args, **kwargs))}.\n"
+                "Leave these paths out, or read the state again."
             )
         given = {self._paths[path].trail: value for path, value in state.items()}
 
@@ -120,14 +126,15 @@ class Functional(Generic[P, R]):
         """
         if thread.capture is not None:
             raise UnsupportedStateError(
-                f"the state of {self.__name__} is committed inside a jitted function.\nReturn the new state "
-                "and commit it outside, or use State.commit, which a jitted function can do."
+                f"the state of {self.__name__} is committed inside a jitted function (at {user_line()}).\n"
+                "Return the new state and commit it outside, or use State.commit, which works inside."
             )
         unknown = [path for path in state if path not in self._paths]
         if unknown:
             raise StateMismatchError(
-                f"{', '.join(unknown)} is not known to {self.__name__}: call read, or the function itself, "
-                "with arguments for which it uses this state."
+                f"{some_of(unknown)} is not part of any state that {self.__name__} has read so far.\n"
+                "Call read, or the pure function itself, with arguments for which it uses this state, before "
+                "the commit."
             )
         writes = _Writes(lambda path: read_path(path, self._function, args, kwargs))
         for name, value in state.items():
@@ -144,7 +151,8 @@ class Functional(Generic[P, R]):
         entry = outer.original_of(self) or outer.entries.get(id(self))
         if entry is None:
             raise UnsupportedStateError(
-                f"functionalize({self.__name__}) was called inside the jitted function that uses it.\n"
+                f"functionalize({self.__name__}) was called inside the jitted function that uses it (at "
+                f"{user_line()}).\n"
                 "Call functionalize outside, for instance in __init__, and use the result inside."
             )
         bases = {"fn": entry.path.attr("__wrapped__")}
@@ -184,10 +192,7 @@ class Functional(Generic[P, R]):
         for thing in list(capture.mutables):
             if isinstance(thing, made.Made):
                 continue  # nobody's state
-            for key, value in thing.changes(thing.start()).items():
-                if isinstance(thing, arrays.Source):
-                    value = capture.entries[id(thing.original)].view
-                path = thing.place(key)
+            for path, value in _contents_written(capture, thing):
                 name = self._name(path)
                 for old in [n for n in values if is_within(n, name)]:
                     del values[old]
@@ -269,6 +274,46 @@ def _view_functional(capture: Capture, value: Functional[Any, Any], path: Path) 
 views.register(Functional, _view_functional)
 
 
+def _is_whole_array(thing: Any) -> TypeGuard[arrays.Source | arrays.PlainCopy]:
+    """Whether it is a NumPy array that changes as a whole, whatever the element that is written."""
+    return isinstance(thing, (arrays.Source, arrays.PlainCopy)) and not isinstance(thing, arrays.ObjectsCopy)
+
+
+def _written_arrays(capture: Capture, changes: Sequence[Change]) -> list[arrays.Source | arrays.PlainCopy]:
+    """The NumPy arrays that a run apart has written, with their contents as they were before it."""
+    logged = [change.thing for change in changes]
+    written = [m for m in capture.mutables if _is_whole_array(m) and (m.changed() or m in logged)]
+    for thing in written:
+        thing.restore(thing.start())  # concrete numbers are not taken back by themselves
+    return written
+
+
+def _present(capture: Capture, entry: Entry) -> Any:
+    """What is there now, as an entry of a state. A NumPy array may change in place: a copy is taken."""
+    if capture.outer is not None:
+        return arrays.to_jax(entry.view)
+    return entry.original.copy() if isinstance(entry.original, np.ndarray) else entry.original
+
+
+def _contents_written(capture: Capture, thing: Mutable) -> Iterator[tuple[Path, Any]]:
+    """The places of a thing that were written since the start, and what is there now."""
+    changes = thing.changes(thing.start())
+    if not _is_whole_array(thing):
+        for key, value in changes.items():
+            yield thing.place(key), value
+    elif changes or thing.changed():
+        if isinstance(thing, (arrays.MaskedCopy, arrays.RecordCopy)):
+            raise UnsupportedStateError(
+                f"{thing.path} ({type(thing.original).__name__}) is written: the state of a pure function "
+                "holds arrays, numbers and containers of them.\nKeep its parts in plain arrays."
+            )
+        in_numbers = thing.changed()
+        yield (
+            thing.path,
+            np.array(thing.concrete()) if in_numbers else capture.entries[id(thing.original)].view,
+        )
+
+
 def _entries(capture: Capture, path: Path, value: Any) -> Iterator[tuple[Path, Any]]:
     """What stands at ``path``, as entries of a state: containers and objects by their parts."""
     if type(value) in arrays.STAND_INS:
@@ -317,8 +362,10 @@ def _refuse_unseen_writes(outer: Capture, inner: Capture) -> None:
         path = getattr(thing, "path", None)
         if at.get(id(path)) in seen and thing.changes(thing.start()):
             raise UnsupportedStateError(
-                f"{path} was changed earlier in this call, and a functionalized function now reads it.\n"
-                "Call the function itself in place of the functionalized one, or change its state."
+                f"{path} was changed earlier in this call, and a functionalized function now reads it (at "
+                f"{user_line()}).\n"
+                "Call the function itself in place of the functionalized one, or put the change into the "
+                "state that is given to it."
             )
 
 
@@ -340,6 +387,7 @@ class _Writes:
         if old is value:
             return
         if isinstance(old, np.ndarray):
+            check_shape(str(path), old, value)
             self._rows.append(("fill", old, None, np.asarray(value)))
             return
         self._assign(path, holder, as_found(old, value))
@@ -373,7 +421,8 @@ class _Writes:
             gone = [i for i in new if i >= len(old)]
             if gone:
                 raise StateMismatchError(
-                    f"{path} is a tuple of {len(old)} now: there is no [{gone[0]}] to write."
+                    f"{path} is a tuple of {len(old)} now: there is no [{gone[0]}] to write.\n"
+                    "Read the state again, or leave this path out."
                 )
             items = [new.get(i, item) for i, item in enumerate(tuple.__iter__(old))]
             holder = None if path.parent is None else self._read(path.parent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -21,7 +21,7 @@ from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import places
 
-__all__ = ["State", "as_found"]
+__all__ = ["State", "as_found", "check_shape", "some_of"]
 
 
 @jax.tree_util.register_pytree_with_keys_class
@@ -135,13 +135,15 @@ class State(Mapping[str, Any]):
             unknown = [path for path in self if path not in leaves]
             if unknown:
                 raise StateMismatchError(
-                    f"there is no array at {', '.join(unknown)}.\n"
-                    f"There is one at: {', '.join(leaves) or 'no path'}."
+                    f"there is no array at {some_of(unknown)}; there are arrays at {some_of(leaves)}.\n"
+                    "Commit what State.read of the same things has given, or what was made of it, or leave "
+                    "these paths out."
                 )
             replaced: list[tuple[places.Leaf, Any]] = []
             for path, value in self._values.items():
                 leaf = leaves[path]
                 if isinstance(leaf.value, np.ndarray):
+                    check_shape(path, leaf.value, value)
                     leaf.value[...] = value  # NumPy arrays are written in place, for whoever shares them
                 else:
                     replaced.append((leaf, as_found(leaf.value, value)))
@@ -171,6 +173,23 @@ def as_found(old: Any, new: Any) -> Any:
             return new
         return type(old)(np.asarray(new).item())
     return new
+
+
+def check_shape(path: str, array: np.ndarray[Any, Any], value: Any) -> None:
+    """A NumPy array cannot be given another shape in place, and broadcasting would hide a mistake."""
+    if np.shape(value) != array.shape:
+        raise StateMismatchError(
+            f"{path} is a NumPy array of shape {array.shape}, and the state has the shape {np.shape(value)} "
+            "for it: it is written in place, and keeps its shape.\n"
+            "Give it a value of its shape, or make it a jax array (jnp.asarray), which is replaced."
+        )
+
+
+def some_of(paths: Iterable[str], most: int = 8) -> str:
+    """Paths as a message names them: not hundreds."""
+    names = list(paths)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more or "no path"
 
 
 def _is_structure(value: Any) -> bool:

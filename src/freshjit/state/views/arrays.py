@@ -272,7 +272,7 @@ class Source:
 
     def stand_for(self, value: Any) -> None:
         """Be this value in place of the array's own contents."""
-        self._tracer, self._given = value, True
+        self._tracer, self._given = jnp.asarray(value), True
         if not isinstance(value, _compat.Tracer):
             self._numbers = np.array(value)
             self.before = self._numbers.copy()
@@ -320,7 +320,8 @@ class Source:
 
     def write(self, steps: tuple[Any, ...], key: Any, value: Any) -> None:
         """``array[key] = value``; a traced value is kept apart and written at the commit."""
-        if not (self._log or _contains_jax((key, value))):
+        traced = self._given and self._numbers is None
+        if not (traced or self._log or _contains_jax((key, value))):
             target = self.numbers()
             for step in steps:
                 target = target[step]
