@@ -53,7 +53,8 @@ class Compiled(_Stage):
         if type(result) is not Miss:
             return result
         guard = result.guard
-        what = "the call has another form" if guard is None else f"{guard.path} has changed"
+        form = "its arguments have another form, or something that was read is gone"
+        what = form if guard is None else f"{guard.path} has changed"
         where = f" (it was read at {guard.where})" if guard is not None and guard.where else ""
         raise StaleCompiledError(
             f"the program compiled ahead of time does not serve this call: {what}{where}.\n"

@@ -25,7 +25,7 @@ from freshjit.state.path import Path
 from freshjit.state.views import arrays, loops, places
 from freshjit.state.views import transforms as inside
 from freshjit.state.views.apart import named
-from freshjit.tree import State
+from freshjit.tree import State, some_of
 
 __all__ = [
     "Transformed",
@@ -168,11 +168,14 @@ def _leaves(wrt: Any, fun: Function, args: tuple[Any, ...], kwargs: dict[str, An
     assert capture is not None
     positional = [p.name for p in parameters_of(fun) if p.kind in POSITIONAL]
     arguments = {**dict(zip(positional, args, strict=False)), **kwargs}
-    leaves = [leaf for leaf in places.select(capture, wrt, fun, arguments) if _differentiable(leaf.value)]
+    found = places.select(capture, wrt, fun, arguments)
+    leaves = [leaf for leaf in found if _differentiable(leaf.value)]
     if not leaves:
+        instead = f"but only {some_of(leaf.label for leaf in found)}" if found else "and no other array"
         raise StateMismatchError(
-            f"there is nothing to differentiate in wrt={wrt!r}: no array of floating point numbers.\n"
-            "Name an object, a container or an attribute that holds some, for instance wrt='self.params'."
+            f"there is nothing to differentiate in wrt={wrt!r}: no array of floating point numbers, "
+            f"{instead}.\nName an object, a container or an attribute that holds some, for instance "
+            "wrt='self.params'. A Python number counts if it is named itself, as in wrt='self.rate'."
         )
     return leaves
 
@@ -308,7 +311,8 @@ def hessian(
     """The Hessian, as ``jax.hessian``; with ``wrt`` a ``State`` of ``State``s."""
     if wrt is not None and argnums is not None:
         raise ValueError(
-            "hessian takes either argnums or wrt: mixed second derivatives have no order of their own"
+            "hessian takes either argnums or wrt: mixed second derivatives have no order of their own.\n"
+            "Say the order: freshjit.jacrev(freshjit.grad(f, wrt=...), argnums)."
         )
     options = {"has_aux": has_aux, "holomorphic": holomorphic}
     return Transformed(_hessian, fun, {"wrt": wrt, "argnums": argnums, **options})

@@ -371,10 +371,8 @@ def vmap(
             with places.entered(leaves, state):
                 result, traced = apart(*args, **kwargs)
             differing.update(_grouped(apart, traced, lanes.rule))
-            _refuse_mapped(
-                apart,
-                [i for i, value in enumerate(traced) if i not in differing and _compat.is_mapped(value)],
-            )
+            mapped = [i for i, v in enumerate(traced) if i not in differing and _compat.is_mapped(v)]
+            _refuse_mapped(apart, mapped, lanes)
             same = [None if i in differing else value for i, value in enumerate(traced)]
             stacked = [value if i in differing else None for i, value in enumerate(traced)]
             return result, same, stacked
@@ -393,15 +391,16 @@ def vmap(
     return named(vmap_f, fun)
 
 
-def _refuse_mapped(apart: Apart, mapped: list[int]) -> None:
+def _refuse_mapped(apart: Apart, mapped: list[int], lanes: _PerLane) -> None:
     """Raise if some of the traced changes have a value per lane; the others are not to blame."""
     if mapped:
+        named = f" It names only {', '.join(lanes.leaving)} now." if lanes.leaving else ""
         raise LeakedWriteError(
             f"{_labels(apart, mapped)} is written inside jax.vmap with one value per mapped element (called "
             f"at {apart.changes.where}): it is computed from what is mapped, so it may differ, and plain "
             "Python has one value to put there.\n"
-            "Return the values from the mapped function and combine them outside (a mean, the last…), or "
-            "say what it means with freshjit.vmap(..., state_axes={path: axis or 'mean' or 'last'})."
+            "Return the values from the mapped function and combine them outside (a mean, the last…), or say "
+            f"what it means with freshjit.vmap(..., state_axes={{path: axis or 'mean' or 'last'}}).{named}"
         )
 
 
