@@ -548,6 +548,29 @@ def test_stale_program_after_a_change_of_shape():
         compiled()
 
 
+def test_stale_program_names_the_attribute_that_was_not_there():
+    class Model:
+        training = True
+
+        def predict(self, x):
+            return 2 * x if self.training else x
+
+    model = Model()
+    compiled = jit(model.predict).lower(1.0).compile()
+    model.training = False
+    with pytest.raises(StaleCompiledError, match=r"self\.training has changed"):
+        compiled(1.0)
+
+
+def test_stale_program_names_the_global_that_was_not_there():
+    namespace = {"__name__": "user"}
+    exec("def double(x):\n    return x if 'single' in globals() else 2 * x", namespace)
+    compiled = jit(namespace["double"]).lower(1.0).compile()
+    namespace["single"] = True
+    with pytest.raises(StaleCompiledError, match=r"'single' in globals of double has changed"):
+        compiled(1.0)
+
+
 def test_stale_program_after_an_attribute_went_away():
     box = Box(w=jnp.ones(2))
     compiled = jit(lambda: box.w.sum()).lower().compile()

@@ -7,8 +7,16 @@ from typing import Any
 from freshjit.errors import StaleCompiledError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
+from freshjit.state.guards import Guard
 
 __all__ = ["Compiled", "Lowered", "Traced"]
+
+
+def _place(guard: Guard) -> str:
+    """What a guard looks at: for one that concerns a name, not the thing that has or lacks it."""
+    if guard.kind in ("absent", "present", "unset"):
+        return str(guard.path.attr(guard.value))
+    return f"{guard.value!r} in {guard.path}" if guard.kind in ("missing", "contains") else str(guard.path)
 
 
 class _Stage:
@@ -22,7 +30,16 @@ class _Stage:
 
 
 class Traced(_Stage):
-    """The result of ``jit(f).trace(...)``: see ``jax.stages.Traced``."""
+    """The result of ``jit(f).trace(...)``: see ``jax.stages.Traced``.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from freshjit import jit
+        >>> scale = jnp.float32(2.0)
+        >>> traced = jit(lambda x: scale * x).trace(jax.ShapeDtypeStruct((3,), jnp.float32))
+        >>> traced.jaxpr.in_avals
+        [ShapedArray(float32[]), ShapedArray(float32[3])]
+    """
 
     def __init__(
         self, program: Program, function: Any, slots: tuple[Any, ...], traced: tuple[Any, ...]
@@ -30,19 +47,53 @@ class Traced(_Stage):
         super().__init__(program.jitted.trace(slots, *traced), program, function)
 
     def lower(self, **options: Any) -> Lowered:
+        """Lower to the compiler's input language; ``options`` as for ``jax.stages.Traced.lower``."""
         return Lowered(self._stage.lower(**options), self._program, self._function)
 
 
 class Lowered(_Stage):
-    """The result of ``jit(f).lower(...)``: see ``jax.stages.Lowered``."""
+    """The result of ``jit(f).lower(...)``: see ``jax.stages.Lowered``.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from freshjit import jit
+        >>> scale = jnp.float32(2.0)
+        >>> lowered = jit(lambda x: scale * x).lower(jax.ShapeDtypeStruct((3,), jnp.float32))
+        >>> "stablehlo.multiply" in lowered.as_text()
+        True
+    """
 
     def compile(self, *args: Any, **options: Any) -> Compiled:
-        """Compile; the result takes the arguments of the original function."""
+        """Compile; the result takes the arguments of the original function.
+
+        Parameters:
+            args, options: as for ``jax.stages.Lowered.compile`` (``compiler_options``…).
+        """
         return Compiled(self._stage.compile(*args, **options), self._program, self._function)
 
 
 class Compiled(_Stage):
-    """The result of ``jit(f).lower(...).compile()``: see ``jax.stages.Compiled``."""
+    """The result of ``jit(f).lower(...).compile()``: see ``jax.stages.Compiled``.
+
+    It reads state at each call and writes it back, and it never compiles.
+
+    Raises:
+        StaleCompiledError: on call, if a Python value that the program depends on has changed, or the shape
+            or dtype of an array in the state.
+        TypeError: on call, from JAX, if an argument has another shape or dtype.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from freshjit import jit
+        >>> scale = jnp.float32(2.0)
+        >>> compiled = jit(lambda x: scale * x).lower(jax.ShapeDtypeStruct((), jnp.float32)).compile()
+        >>> x = jnp.float32(5.0)
+        >>> float(compiled(x))
+        10.0
+        >>> scale = jnp.float32(3.0)
+        >>> float(compiled(x))
+        15.0
+    """
 
     def __init__(self, stage: Any, program: Program, function: Any) -> None:
         super().__init__(stage, program, function)
@@ -54,7 +105,7 @@ class Compiled(_Stage):
             return result
         guard = result.guard
         form = "its arguments have another form, or something that was read is gone"
-        what = form if guard is None else f"{guard.path} has changed"
+        what = form if guard is None else f"{_place(guard)} has changed"
         where = f" (it was read at {guard.where})" if guard is not None and guard.where else ""
         raise StaleCompiledError(
             f"the program compiled ahead of time does not serve this call: {what}{where}.\n"

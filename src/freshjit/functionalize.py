@@ -35,7 +35,26 @@ R = TypeVar("R")
 
 
 class Functional(Generic[P, R]):
-    """A function as a pure function of its state. Made by ``functionalize``."""
+    """A function as a pure function of its state, ``pure(state, *args)``. Made by ``functionalize``.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from freshjit import functionalize
+        >>> class Scale:
+        ...     def __init__(self):
+        ...         self.w = jnp.float32(2.0)
+        ...
+        ...     def apply(self, x):
+        ...         return self.w * x
+        >>> scale = Scale()
+        >>> pure = functionalize(scale.apply)
+        >>> state = pure.read(3.0)
+        >>> float(jax.grad(lambda s: pure(s, 3.0)[0])(state)["self.w"])
+        3.0
+        >>> pure.commit(jax.tree.map(lambda w: w + 1, state))
+        >>> float(scale.apply(3.0))
+        9.0
+    """
 
     __freshjit_method__ = True
     __name__: str
@@ -50,6 +69,16 @@ class Functional(Generic[P, R]):
         """The state that the function would read and write with these arguments, as it is now.
 
         The function is traced, not run: arguments may be ``jax.ShapeDtypeStruct``, nothing is written.
+
+        Parameters:
+            args, kwargs: the arguments of the call.
+
+        Returns:
+            The arrays that JAX is given of the state, and the arrays and Python numbers that are written, by
+            path. Of NumPy arrays it has copies.
+
+        Raises:
+            FreshjitError: if some state can be neither read nor written under a trace.
         """
 
         def look(capture: Capture) -> State:
@@ -85,8 +114,12 @@ class Functional(Generic[P, R]):
     def __call__(self, state: State, *args: P.args, **kwargs: P.kwargs) -> tuple[R, State]:
         """Run the function on the given state; the real objects are neither asked for arrays nor written.
 
-        Python values that the function only reads (flags, strings, numbers) are those of the real
-        objects, as they are when it runs.
+        Python values that the function only reads (flags, strings, numbers, and a NumPy array whose numbers
+        NumPy alone computes with) are those of the real objects, as they are when it runs.
+
+        Parameters:
+            state: arrays and numbers by path, as ``read`` gives them.
+            args, kwargs: the arguments of the function.
 
         Returns:
             What the function returns, and the state as the function would have left it. Under JAX's
@@ -95,6 +128,7 @@ class Functional(Generic[P, R]):
         Raises:
             StateMismatchError: if the function reads an array that the state does not have, or the state
                 has a path that the function has never read.
+            UnsupportedStateError: if it puts a new object into the state that JAX does not know as a pytree.
         """
         if any(path not in self._paths for path in state):
             self.read(*args, **kwargs)
@@ -122,7 +156,9 @@ class Functional(Generic[P, R]):
             args, kwargs: the arguments of the call, if objects among them hold some of the state.
 
         Raises:
-            StateMismatchError: if one of the paths is unknown or cannot be written.
+            StateMismatchError: if one of the paths is unknown or cannot be written, or if a NumPy array has
+                another shape there.
+            UnsupportedStateError: inside a jitted function, where ``State.commit`` does it.
         """
         if thread.capture is not None:
             raise UnsupportedStateError(
@@ -233,8 +269,11 @@ def functionalize(function: Callable[P, R]) -> Functional[P, R]:
 
     Returns:
         ``pure``, with ``pure.read(*args) -> state``, ``pure(state, *args) -> (out, new_state)`` and
-        ``pure.commit(state)``. The state holds the arrays that the function reads, and the arrays and
-        Python numbers that it writes.
+        ``pure.commit(state)``. The state holds the arrays that the function gives to JAX, and the arrays and
+        Python numbers that it writes; a NumPy array is written as a whole.
+
+    Raises:
+        TypeError: if ``function`` cannot be called.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -56,10 +56,27 @@ Function = Callable[..., Any]
 
 
 class Transformed:
-    """A function made by one of freshjit's transforms.
+    """A function made by one of freshjit's transforms: ``grad``, ``vmap``, ``checkpoint``…
 
-    Called outside, it runs under the views of a capture of its own and commits what was written. In a
-    jitted function it is part of that one. A transform of a jitted function is compiled as a whole.
+    Called outside of a jitted function, it runs operation by operation, as JAX's do, and writes the state
+    when it has returned, all or nothing. In a jitted function it is part of that one. A transform of a jitted
+    function is compiled as a whole. It is a function like any other: it can be a method, jitted, transformed.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> class Model:
+        ...     def __init__(self):
+        ...         self.calls = 0
+        ...
+        ...     def loss(self, x):
+        ...         self.calls += 1
+        ...         return x**2
+        ...
+        ...     slope = freshjit.grad(loss, argnums=1)
+        >>> model = Model()
+        >>> float(model.slope(3.0)), model.calls
+        (6.0, 1)
     """
 
     __freshjit_method__ = True
@@ -257,7 +274,15 @@ def value_and_grad(
 ) -> Transformed:
     """Value and gradient of a function that may read and write state, as ``jax.value_and_grad``.
 
-    Parameters, gradient and errors are those of ``grad``.
+    Parameters:
+        fun, argnums, has_aux, holomorphic, allow_int, wrt: as for ``grad``.
+
+    Returns:
+        A function of the same arguments that gives ``(value, gradient)``; with ``has_aux``
+        ``((value, aux), gradient)``. The gradient is that of ``grad``.
+
+    Raises:
+        StateMismatchError: on call, if there is nothing to differentiate at ``wrt``.
 
     Example:
         >>> import jax.numpy as jnp
@@ -281,7 +306,32 @@ def jacfwd(
     *,
     wrt: Any = None,
 ) -> Transformed:
-    """The Jacobian by forward mode, as ``jax.jacfwd``; ``wrt`` as for ``grad``."""
+    """The Jacobian by forward mode, as ``jax.jacfwd``, of a function that may read and write state.
+
+    Parameters:
+        fun: a function of arrays of any shape; with ``has_aux``, of a pair ``(value, aux)``.
+        argnums, wrt: what to differentiate, as for ``grad``.
+        has_aux, holomorphic: as for ``jax.jacfwd``.
+
+    Returns:
+        A function of the same arguments that gives the Jacobian: for a value of shape ``s`` and an input of
+        shape ``t`` an array of shape ``s + t``. For state it is a ``State`` of such arrays by path.
+
+    Raises:
+        StateMismatchError: on call, if there is nothing to differentiate at ``wrt``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> weights = jnp.array([2.0, 3.0])
+        >>> def scaled(x):
+        ...     return weights * x
+        >>> freshjit.jacfwd(scaled)(1.0)
+        Array([2., 3.], dtype=float32)
+        >>> freshjit.jacfwd(scaled, wrt="weights")(10.0)["weights"]
+        Array([[10.,  0.],
+               [ 0., 10.]], dtype=float32)
+    """
     options = {"has_aux": has_aux, "holomorphic": holomorphic}
     return Transformed(_jacfwd, fun, {"wrt": wrt, "argnums": argnums, **options})
 
@@ -295,7 +345,29 @@ def jacrev(
     *,
     wrt: Any = None,
 ) -> Transformed:
-    """The Jacobian by reverse mode, as ``jax.jacrev``; ``wrt`` as for ``grad``."""
+    """The Jacobian by reverse mode, as ``jax.jacrev``, of a function that may read and write state.
+
+    Parameters:
+        fun: a function of arrays of any shape; with ``has_aux``, of a pair ``(value, aux)``.
+        argnums, wrt: what to differentiate, as for ``grad``.
+        has_aux, holomorphic, allow_int: as for ``jax.jacrev``.
+
+    Returns:
+        A function of the same arguments that gives the Jacobian, in the form of ``jacfwd``.
+
+    Raises:
+        StateMismatchError: on call, if there is nothing to differentiate at ``wrt``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> weights = jnp.array([2.0, 3.0])
+        >>> def total(x):
+        ...     return jnp.stack([jnp.sum(weights) * x, x])
+        >>> freshjit.jacrev(total, wrt="weights")(10.0)["weights"]
+        Array([[10., 10.],
+               [ 0.,  0.]], dtype=float32)
+    """
     options = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     return Transformed(_jacrev, fun, {"wrt": wrt, "argnums": argnums, **options})
 
@@ -308,7 +380,32 @@ def hessian(
     *,
     wrt: Any = None,
 ) -> Transformed:
-    """The Hessian, as ``jax.hessian``; with ``wrt`` a ``State`` of ``State``s."""
+    """The Hessian, as ``jax.hessian``, of a function that may read and write state.
+
+    Parameters:
+        fun: a function of real value; with ``has_aux``, of a pair ``(value, aux)``.
+        argnums: which arguments to differentiate; the first, unless ``wrt`` is given.
+        has_aux, holomorphic: as for ``jax.hessian``.
+        wrt: which state to differentiate in place of arguments, as for ``grad``.
+
+    Returns:
+        A function of the same arguments that gives the second derivatives. Those of state are a ``State`` of
+        ``State``: ``hessian[path][other path]``, each of the shapes of value and both arrays in a row.
+
+    Raises:
+        ValueError: at once, if both ``argnums`` and ``wrt`` are given.
+        StateMismatchError: on call, if there is nothing to differentiate at ``wrt``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> point = {"x": jnp.float32(2.0), "y": jnp.float32(3.0)}
+        >>> def height():
+        ...     return point["x"] ** 2 * point["y"]
+        >>> second = freshjit.hessian(height, wrt="point")()
+        >>> float(second["point['x']"]["point['x']"]), float(second["point['x']"]["point['y']"])
+        (6.0, 4.0)
+    """
     if wrt is not None and argnums is not None:
         raise ValueError(
             "hessian takes either argnums or wrt: mixed second derivatives have no order of their own.\n"
@@ -326,17 +423,80 @@ def _at_once(transform: Function, function: Function, args: tuple[Any, ...], kwa
 
 
 def vjp(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """Value and vector-Jacobian product, as ``jax.vjp``; what ``fun`` writes is written once, now."""
+    """Value and vector-Jacobian product, as ``jax.vjp``; what ``fun`` writes is written once, now.
+
+    Parameters:
+        fun, primals, has_aux: as for ``jax.vjp``.
+
+    Returns:
+        ``(value, pull)``, with ``has_aux`` ``(value, pull, aux)``. ``pull`` takes a cotangent of the value's
+        shape and dtype and gives a tuple with one for each primal; it runs none of your code.
+
+    Raises:
+        FreshjitError: if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import freshjit
+        >>> calls = []
+        >>> def square(x):
+        ...     calls.append(x)
+        ...     return x * x
+        >>> value, pull = freshjit.vjp(square, 3.0)
+        >>> float(value), float(pull(1.0)[0]), float(pull(10.0)[0]), len(calls)
+        (9.0, 6.0, 60.0, 1)
+    """
     return _at_once(inside.vjp, fun, primals, {"has_aux": has_aux})
 
 
 def linearize(fun: Function, *primals: Any, has_aux: bool = False) -> Any:
-    """Value and linear approximation, as ``jax.linearize``; what ``fun`` writes is written once, now."""
+    """Value and linear approximation, as ``jax.linearize``; what ``fun`` writes is written once, now.
+
+    Parameters:
+        fun, primals, has_aux: as for ``jax.linearize``.
+
+    Returns:
+        ``(value, push)``, with ``has_aux`` ``(value, push, aux)``. ``push`` takes a tangent for each primal,
+        of its shape, and gives that of the value; it runs none of your code.
+
+    Raises:
+        FreshjitError: if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import freshjit
+        >>> scale = [3.0]
+        >>> value, push = freshjit.linearize(lambda x: scale[0] * x * x, 2.0)
+        >>> float(value), float(push(1.0)), float(push(0.5))
+        (12.0, 12.0, 6.0)
+    """
     return _at_once(inside.linearize, fun, primals, {"has_aux": has_aux})
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    """Value and Jacobian-vector product, as ``jax.jvp``; what ``fun`` writes is written once, now."""
+    """Value and Jacobian-vector product, as ``jax.jvp``; what ``fun`` writes is written once, now.
+
+    Parameters:
+        fun, has_aux: as for ``jax.jvp``.
+        primals, tangents: tuples or lists with one entry per argument of ``fun``, of equal shapes and dtypes.
+
+    Returns:
+        ``(value, tangent)``, with ``has_aux`` ``(value, tangent, aux)``.
+
+    Raises:
+        FreshjitError: if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import freshjit
+        >>> class Power:
+        ...     n, last = 3, 0.0
+        ...
+        ...     def __call__(self, x):
+        ...         self.last = x**self.n
+        ...         return self.last
+        >>> cube = Power()
+        >>> value, tangent = freshjit.jvp(cube, (2.0,), (1.0,))
+        >>> float(value), float(tangent), float(cube.last)
+        (8.0, 12.0, 8.0)
+    """
     return _at_once(inside.jvp, fun, (primals, tangents), {"has_aux": has_aux})
 
 
@@ -361,7 +521,8 @@ def vmap(
 
     Parameters:
         fun, in_axes, out_axes, axis_name, axis_size, spmd_axis_name: as for ``jax.vmap``.
-        state_axes: by path (which covers everything below it):
+        state_axes: what becomes of state that differs from lane to lane, by path, as messages print it (one
+            path covers everything below it):
 
             * an axis: what the lanes write is stacked along it. If the value there already has one
               entry per lane along this axis, each lane reads its own.
@@ -369,7 +530,12 @@ def vmap(
             * ``"mean"``, ``"sum"``, ``"max"``, ``"min"``, ``"first"``, ``"last"``, or a function of
               the values stacked along axis 0, which makes one value of them.
 
+    Returns:
+        A function of arguments that have the mapped axes; its results have those of ``out_axes``.
+
     Raises:
+        ValueError: on call, if an entry of ``state_axes`` is none of these.
+        StateMismatchError: on call, if ``state_axes`` has an axis for a path at which there is nothing.
         LeakedWriteError: on call, if what is written has one value per lane and no meaning.
 
     Example:
@@ -401,11 +567,31 @@ def shard_map(
     ``state_specs`` gives, by path, the ``PartitionSpec`` of what the devices write together.
 
     Parameters:
-        f, options: as for ``jax.shard_map`` (``mesh``, ``in_specs``, ``out_specs``…).
-        state_specs: how written state is laid out, by path.
+        f, options: as for ``jax.shard_map`` (``mesh``, ``in_specs``, ``out_specs``…). Without ``f`` it is a
+            decorator.
+        state_specs: how written state is laid out, by path, as messages print it: a ``PartitionSpec`` each.
+
+    Returns:
+        A function of whole arrays, which the devices of the mesh compute together.
 
     Raises:
         LeakedWriteError: on call, if state is written that may differ from device to device.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> import freshjit
+        >>> class Norm:
+        ...     mean = jnp.float32(0.0)
+        ...
+        ...     def __call__(self, x):
+        ...         self.mean = jax.lax.pmean(jnp.mean(x), "data")
+        ...         return x - self.mean
+        >>> norm, split = Norm(), jax.sharding.PartitionSpec("data")
+        >>> mesh = jax.make_mesh((jax.device_count(),), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+        >>> x = jnp.repeat(jnp.array([1.0, 3.0]), jax.device_count())
+        >>> y = freshjit.shard_map(norm, mesh=mesh, in_specs=split, out_specs=split)(x)
+        >>> float(y[0]), float(norm.mean)
+        (-1.0, 2.0)
     """
     if f is None:
         return lambda function: shard_map(function, state_specs=state_specs, **options)
@@ -413,7 +599,34 @@ def shard_map(
 
 
 def checkpoint(fun: Function | None = None, **options: Any) -> Any:
-    """Recompute the function's intermediate values when it is differentiated, as ``jax.checkpoint``."""
+    """Recompute a function's intermediate values when it is differentiated, as ``jax.checkpoint``.
+
+    What the function writes is written once, though parts of it may be computed twice. ``remat`` is another
+    name of it.
+
+    Parameters:
+        fun, options: as for ``jax.checkpoint`` (``policy``, ``prevent_cse``, ``static_argnums``…). Without
+            ``fun`` it is a decorator.
+
+    Returns:
+        A function of the same arguments and results.
+
+    Raises:
+        FreshjitError: on call, if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> class Block:
+        ...     calls = 0
+        ...
+        ...     def __call__(self, x):
+        ...         self.calls += 1
+        ...         return jnp.sin(jnp.sin(x))
+        >>> block = Block()
+        >>> float(freshjit.grad(freshjit.checkpoint(block))(0.0)), block.calls
+        (1.0, 1)
+    """
     if fun is None:
         return lambda function: checkpoint(function, **options)
     return Transformed(inside.checkpoint, fun, options)
@@ -426,7 +639,28 @@ remat = checkpoint
 
 
 def eval_shape(fun: Function, *args: Any, **kwargs: Any) -> Any:
-    """Shapes and dtypes of the result, as ``jax.eval_shape``: nothing is computed or written."""
+    """Shapes and dtypes of the result, as ``jax.eval_shape``: nothing is computed or written.
+
+    Parameters:
+        fun: a function that may read and write state.
+        args, kwargs: its arguments; arrays may be ``jax.ShapeDtypeStruct``.
+
+    Returns:
+        The result of ``fun``, with a ``jax.ShapeDtypeStruct`` in the place of each array.
+
+    Raises:
+        FreshjitError: if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> import freshjit
+        >>> table, calls = jnp.ones((3, 2)), []
+        >>> def look_up(x):
+        ...     calls.append(x)
+        ...     return table @ x
+        >>> freshjit.eval_shape(look_up, jax.ShapeDtypeStruct((2,), jnp.float32)), calls
+        (ShapeDtypeStruct(shape=(3,), dtype=float32), [])
+    """
     return Transformed(_eval_shape, fun, {}, compiles=False)(*args, **kwargs)
 
 
@@ -439,6 +673,23 @@ def make_jaxpr(fun: Function, **options: Any) -> Transformed:
 
     Captured arrays are constants of the jaxpr. To see them as inputs, and what is written as outputs,
     use ``jax.make_jaxpr(functionalize(fun))``.
+
+    Parameters:
+        fun, options: as for ``jax.make_jaxpr`` (``static_argnums``, ``axis_env``, ``return_shape``…).
+
+    Returns:
+        A function of the same arguments that gives a closed jaxpr, of the state as it is at the call.
+
+    Raises:
+        FreshjitError: on call, if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> config = {"double": True}
+        >>> jaxpr = freshjit.make_jaxpr(lambda x: 2 * x if config["double"] else x)
+        >>> [len(jaxpr(1.0).eqns), config.update(double=False), len(jaxpr(1.0).eqns)]
+        [1, None, 0]
     """
     return Transformed(inside.make_jaxpr, fun, options, compiles=False)
 
@@ -452,8 +703,11 @@ def scan(
     """Scan a function along an axis, as ``jax.lax.scan``; state that ``f`` writes is carried along.
 
     Parameters:
-        f: ``f(carry, x) -> (carry, y)``.
+        f: ``f(carry, x) -> (carry, y)``; the carry keeps its structure, shapes and dtypes.
         init, xs, length, reverse, unroll: as for ``jax.lax.scan``.
+
+    Returns:
+        ``(carry, ys)``: the last carry, and all ``y`` stacked along a new first axis.
 
     Raises:
         UnsupportedStateError: if state that ``f`` writes changes its shape or dtype from one round to the
@@ -481,7 +735,30 @@ def _scan(f: Function, **options: Any) -> Function:
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, *, unroll: Any = None) -> Any:
-    """Loop over a range, as ``jax.lax.fori_loop``; state that the body writes is carried along."""
+    """Loop over a range, as ``jax.lax.fori_loop``; state that the body writes is carried along.
+
+    Parameters:
+        lower, upper: the range, integers: Python's, or scalar arrays.
+        body_fun: ``body_fun(i, value) -> value``, of the same structure, shapes and dtypes.
+        init_val, unroll: as for ``jax.lax.fori_loop``.
+
+    Returns:
+        The last value.
+
+    Raises:
+        UnsupportedStateError: as for ``scan``.
+
+    Example:
+        >>> import freshjit
+        >>> class Walk:
+        ...     steps = 0
+        >>> walk = Walk()
+        >>> def forward(i, place):
+        ...     walk.steps += 1
+        ...     return place + i
+        >>> int(freshjit.fori_loop(0, 4, forward, 10)), int(walk.steps)
+        (16, 4)
+    """
     bounds = {"lower": lower, "upper": upper}
     if all(isinstance(bound, int) for bound in (lower, upper)):
         return _compiled(_fori_loop, body_fun, {**bounds, "unroll": unroll}, init_val)
@@ -497,7 +774,30 @@ def _fori_loop_with_bounds(body_fun: Function, unroll: Any) -> Function:
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
-    """Loop while a condition holds, as ``jax.lax.while_loop``; state that the body writes goes along."""
+    """Loop while a condition holds, as ``jax.lax.while_loop``; state that the body writes is carried along.
+
+    Parameters:
+        cond_fun: ``cond_fun(value) -> bool``; it may read state, also what the body writes.
+        body_fun: ``body_fun(value) -> value``, of the same structure, shapes and dtypes.
+        init_val: the first value.
+
+    Returns:
+        The last value.
+
+    Raises:
+        UnsupportedStateError: as for ``scan``, and if the condition writes state.
+
+    Example:
+        >>> import freshjit
+        >>> class Search:
+        ...     tries = 0
+        >>> search = Search()
+        >>> def halve(x):
+        ...     search.tries += 1
+        ...     return x / 2
+        >>> float(freshjit.while_loop(lambda x: x > 1, halve, 8.0)), int(search.tries)
+        (1.0, 3)
+    """
     return _compiled(_while_loop, body_fun, {"cond_fun": cond_fun}, init_val)
 
 
@@ -506,7 +806,33 @@ def _while_loop(body_fun: Function, cond_fun: Function) -> Function:
 
 
 def map(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
-    """Apply a function to each element in turn, as ``jax.lax.map``; state that it writes is carried along."""
+    """Apply a function to each element in turn, as ``jax.lax.map``; state that it writes is carried along.
+
+    Not among the names of ``from freshjit import *``, where it would hide Python's own.
+
+    Parameters:
+        f: a function of one element.
+        xs: an array, or a pytree of arrays, with the elements along the first axis.
+        batch_size: as for ``jax.lax.map``.
+
+    Returns:
+        The results, stacked along a new first axis.
+
+    Raises:
+        UnsupportedStateError: as for ``scan``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> class Sum:
+        ...     total = jnp.float32(0.0)
+        >>> running = Sum()
+        >>> def add(x):
+        ...     running.total = running.total + x
+        ...     return running.total
+        >>> freshjit.map(add, jnp.arange(4.0))
+        Array([0., 1., 3., 6.], dtype=float32)
+    """
     return _compiled(_map, f, {"batch_size": batch_size}, xs)
 
 
@@ -515,7 +841,32 @@ def _map(f: Function, batch_size: int | None) -> Function:
 
 
 def cond(pred: Any, true_fun: Function, false_fun: Function, *operands: Any) -> Any:
-    """Run one of two functions, as ``jax.lax.cond``; what the chosen one writes is written."""
+    """Run one of two functions, as ``jax.lax.cond``; what the chosen one writes is written.
+
+    Parameters:
+        pred: a boolean or a scalar array: which one.
+        true_fun, false_fun: functions of the operands, with results of equal structure, shapes and dtypes.
+        operands: what the chosen function is given.
+
+    Returns:
+        Its result.
+
+    Raises:
+        UnsupportedStateError: if one function gives state a form that the other does not, or that the
+            device cannot choose (a string, a list of another length).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> class Valve:
+        ...     opened = jnp.int32(0)
+        >>> valve = Valve()
+        >>> def release(x):
+        ...     valve.opened = valve.opened + 1
+        ...     return 0.0 * x
+        >>> [float(freshjit.cond(x > 2, release, lambda x: x, x)) for x in (1.0, 3.0)], int(valve.opened)
+        ([1.0, 0.0], 1)
+    """
     return _compiled(_cond, true_fun, {"false_fun": false_fun}, pred, *operands)
 
 
@@ -524,7 +875,33 @@ def _cond(true_fun: Function, false_fun: Function) -> Function:
 
 
 def switch(index: Any, branches: Sequence[Function], *operands: Any) -> Any:
-    """Run one of several functions, as ``jax.lax.switch``; what the chosen one writes is written."""
+    """Run one of several functions, as ``jax.lax.switch``; what the chosen one writes is written.
+
+    Parameters:
+        index: an integer or a scalar array: which one; out of range, the first or the last.
+        branches: functions of the operands, with results of equal structure, shapes and dtypes.
+        operands: what the chosen function is given.
+
+    Returns:
+        Its result.
+
+    Raises:
+        ValueError: if there are no branches.
+        UnsupportedStateError: as for ``cond``.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> votes = {"left": jnp.int32(0), "right": jnp.int32(0)}
+        >>> def left():
+        ...     votes["left"] = votes["left"] + 1
+        >>> def right():
+        ...     votes["right"] = votes["right"] + 1
+        >>> for i in (0, 1, 1):
+        ...     freshjit.switch(i, [left, right])
+        >>> int(votes["left"]), int(votes["right"])
+        (1, 2)
+    """
     if not branches:
         raise ValueError("Empty branch sequence")
     first, *others = branches
@@ -536,7 +913,29 @@ def _switch(first: Function, others: tuple[Function, ...]) -> Function:
 
 
 def associative_scan(fn: Function, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """Scan with an associative operation in parallel, as ``jax.lax.associative_scan``."""
+    """Scan with an associative operation in parallel, as ``jax.lax.associative_scan``.
+
+    The operation is called some times with whole slices, as in JAX. It may read state; what it writes is what
+    these calls write.
+
+    Parameters:
+        fn: ``fn(a, b)``, associative, of arrays with the scanned axis.
+        elems: an array, or a pytree of arrays, with the elements along ``axis``.
+        reverse, axis: as for ``jax.lax.associative_scan``.
+
+    Returns:
+        The running results, of the form of ``elems``.
+
+    Raises:
+        FreshjitError: if some state can be neither read nor written under a trace.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import freshjit
+        >>> modulus = jnp.int32(10)
+        >>> freshjit.associative_scan(lambda a, b: (a * b) % modulus, jnp.array([3, 4, 5, 3]))
+        Array([3, 2, 0, 0], dtype=int32)
+    """
     return _compiled(_associative_scan, fn, {"reverse": reverse, "axis": axis}, elems)
 
 

@@ -36,6 +36,9 @@ class State(Mapping[str, Any]):
     Parameters:
         values: arrays and Python values, by path.
 
+    Raises:
+        KeyError: when a path is looked up that it does not have.
+
     Example:
         >>> import jax, jax.numpy as jnp
         >>> from freshjit import State
@@ -98,7 +101,7 @@ class State(Mapping[str, Any]):
 
     @classmethod
     def read(cls, of: Any) -> State:
-        """The arrays under some objects, as they are now.
+        """The arrays under some objects, as they are now. Inside a jitted function they are inputs of it.
 
         Parameters:
             of: a function without parameters that names what is to be read (``lambda: self.model``, or
@@ -111,6 +114,14 @@ class State(Mapping[str, Any]):
 
         Raises:
             StateMismatchError: if there is nothing at a path.
+            UnsupportedStateError: if a function names something that is not part of any state.
+
+        Example:
+            >>> import jax.numpy as jnp
+            >>> from freshjit import State
+            >>> layers, rate = [jnp.ones(2), jnp.zeros(3)], 0.1
+            >>> State.read(lambda: [layers, rate])
+            State({'layers[0]': float32[2], 'layers[1]': float32[3], 'rate': 0.1})
         """
 
         def look(capture: Capture) -> State:
@@ -126,8 +137,20 @@ class State(Mapping[str, Any]):
         Parameters:
             of: what ``State.read`` was given. The state may have a part of its paths only.
 
+        A jax array is replaced by the value; a NumPy array is written in place, for whoever shares it, and
+        keeps its shape and dtype; a Python number stays one.
+
         Raises:
-            StateMismatchError: if ``of`` has no array at one of the paths.
+            StateMismatchError: if ``of`` has no array at one of the paths, or a NumPy array of another shape.
+
+        Example:
+            >>> import numpy as np
+            >>> from freshjit import State
+            >>> table = np.zeros(2)
+            >>> rows = table[:1]
+            >>> State({"table": np.array([1.0, 2.0])}).commit(lambda: table)
+            >>> table, rows
+            (array([1., 2.]), array([1.]))
         """
 
         def change(capture: Capture) -> None:
