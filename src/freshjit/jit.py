@@ -38,7 +38,22 @@ _compat.hide_frames_of(__file__)
 
 
 class FreshJit(Generic[P, R]):
-    """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers."""
+    """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from freshjit import FreshJit, jit
+        >>> weights = jnp.array([1.0, 2.0])
+        >>> @jit
+        ... def apply(x):
+        ...     return weights * x
+        >>> isinstance(apply, FreshJit), apply.__wrapped__(2.0)
+        (True, Array([2., 4.], dtype=float32))
+        >>> apply.eval_shape(2.0)
+        ShapeDtypeStruct(shape=(2,), dtype=float32)
+        >>> apply.lower(2.0).compile()(5.0)
+        Array([ 5., 10.], dtype=float32)
+    """
 
     __freshjit_method__ = True
     __name__: str
@@ -87,18 +102,25 @@ class FreshJit(Generic[P, R]):
         Arguments may be ``jax.ShapeDtypeStruct``. The result's ``compile()`` gives a function of the
         same arguments that reads state at each call, and raises ``StaleCompiledError`` when a value
         that the program depends on is no longer the same.
+
+        Raises:
+            FreshjitError: if some state can be neither read nor written under a trace.
         """
         return self.trace(*args, **kwargs).lower()
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
-        """Trace for the given arguments and the present state, as ``jax.jit(f).trace``."""
+        """Trace for the given arguments and the present state, as ``jax.jit(f).trace``.
+
+        The inputs of the jaxpr are the captured arrays, and after them the arguments. Errors are those of
+        ``lower``.
+        """
         program = self._compiler.program(self._call(args, kwargs))
         return Traced(program, self._function, *self._inputs(program, args, kwargs))
 
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Shapes and dtypes of the result, without compiling, as ``jax.jit(f).eval_shape``.
 
-        No state is written.
+        No state is written. Errors are those of ``lower``.
         """
         program = self._compiler.program(self._call(args, kwargs))
         avals = [
