@@ -416,6 +416,12 @@ def test_state_commit_writes_the_real_objects_and_nothing_on_a_mistake():
     same(model.layers[0].b, jnp.ones(3))
 
 
+def test_a_message_names_some_of_many_paths():
+    weights = [jnp.zeros(1) for _ in range(100)]
+    with pytest.raises(StateMismatchError, match=r"there are arrays at weights\[0\], .* and 92 more\."):
+        State({"weights[100]": X}).commit(lambda: weights)
+
+
 def test_state_in_captured_state_is_read_by_its_entries():
     class Holder:
         def __init__(self):
@@ -570,7 +576,7 @@ def test_gradient_of_state_written_earlier_in_the_same_jitted_call():
     [
         ("self.nothing", r"there is nothing at 'self\.nothing'"),
         ("other.w", r"'other\.w' does not start from anything that loss knows"),
-        ("self.steps", "nothing to differentiate"),
+        ("self.steps", r"nothing to differentiate in wrt='self\.steps': .*, but only self\.steps"),
         ("self.layers[", "is not a path"),
         ("x", "x is an array that no attribute, item or variable holds"),
         (X, "given where a path or an object is wanted"),
@@ -665,6 +671,11 @@ def test_a_write_per_lane_without_a_meaning_is_refused_and_undone():
         with pytest.raises(freshjit.LeakedWriteError, match=r"self\.mean.* is written inside jax\.vmap"):
             run(LANES)
         assert (float(stats.mean), stats.calls) == (0.0, 0)
+
+
+def test_a_path_in_state_axes_that_means_nothing_is_shown_beside_the_write():
+    with pytest.raises(freshjit.LeakedWriteError, match=r"It names only self\.maen now"):
+        freshjit.vmap(Stats(), state_axes={"self.maen": "mean"})(LANES)
 
 
 def test_a_wrong_meaning_is_refused_when_the_transform_is_made():
