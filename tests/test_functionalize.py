@@ -286,7 +286,7 @@ def test_a_state_that_does_not_fit_is_refused_with_its_path():
     with pytest.raises(StateMismatchError, match=r"neither reads nor writes self\.other"):
         pure(state | {"self.other": X}, X)
     part = State({p: v for p, v in state.items() if p != "self.layers[1].w"})
-    with pytest.raises(StateMismatchError, match=r"self\.layers\[1\]\.w is read, but the given state"):
+    with pytest.raises(StateMismatchError, match=r"self\.layers\[1\]\.w is read .*, but the given state"):
         pure(part, X)
     with pytest.raises(StateMismatchError, match=r"self\.other is not part of any state"):
         pure.commit(State({"self.other": X}))

@@ -7,16 +7,8 @@ from typing import Any
 from freshjit.errors import StaleCompiledError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
-from freshjit.state.guards import Guard
 
 __all__ = ["Compiled", "Lowered", "Traced"]
-
-
-def _place(guard: Guard) -> str:
-    """What a guard looks at: for one that concerns a name, not the thing that has or lacks it."""
-    if guard.kind in ("absent", "present", "unset"):
-        return str(guard.path.attr(guard.value))
-    return f"{guard.value!r} in {guard.path}" if guard.kind in ("missing", "contains") else str(guard.path)
 
 
 class _Stage:
@@ -105,7 +97,7 @@ class Compiled(_Stage):
             return result
         guard = result.guard
         form = "its arguments have another form, or something that was read is gone"
-        what = form if guard is None else f"{_place(guard)} has changed"
+        what = form if guard is None else f"{guard.place} has changed"
         where = f" (it was read at {guard.where})" if guard is not None and guard.where else ""
         raise StaleCompiledError(
             f"the program compiled ahead of time does not serve this call: {what}{where}.\n"

@@ -87,10 +87,12 @@ class Compiler:
                 result = store.find(call)
         if type(result) is not Miss:
             return result
-        what = f"{guard.path} ({guard.kind})" if guard is not None else "the form of the call"
+        what, where = "the form of the call", ""
+        if guard is not None:
+            what, where = guard.place, f" (read at {guard.where})" if guard.where else ""
         raise UnstableStateError(
-            f"state read by {self.name} changes by itself: {what} was different directly after it had "
-            f"been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "
+            f"state read by {self.name} changes by itself: {what}{where} was different directly after it "
+            f"had been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "
             "property that makes a new object each time is the usual reason; another one is a thread that "
             "writes it without a pause."
         )

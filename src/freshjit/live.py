@@ -62,6 +62,7 @@ def _run(
     result = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
     if type(result) is Miss:
         raise FreshjitError(
-            f"the state that {capture.root} wrote could not be written back: its way there is gone."
+            f"what {capture.root} wrote could not be written back: something on the way to it was replaced "
+            "during the call.\nKeep the objects in place that hold what the function writes."
         )
     return first, result

@@ -119,7 +119,7 @@ class Store:
         for guard in failed:
             if guard.kind in _WHAT_IT_IS:
                 continue  # a program for each class or function that one piece of code serves is no surprise
-            places.setdefault((str(guard.path), guard.kind), {})[_what_it_was(guard)] = guard
+            places.setdefault((guard.place, guard.kind), {})[_what_it_was(guard)] = guard
         for (label, kind), found in places.items():
             if len(found) >= STORM and label not in self._warned_about:
                 self._warned_about.add(label)

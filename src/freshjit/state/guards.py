@@ -75,6 +75,13 @@ class Guard:
     def value(self) -> Any:
         return self._held()
 
+    @property
+    def place(self) -> str:
+        """What it looks at: for one that concerns a name, not the thing that has or lacks it."""
+        if self.kind in ("absent", "present", "unset"):
+            return str(self.path.attr(self.value))
+        return f"{self.value!r} in {self.path}" if self.kind in ("missing", "contains") else str(self.path)
+
     def __repr__(self) -> str:
         return f"Guard({self.path}, {self.kind}, {self.value!r})"
 

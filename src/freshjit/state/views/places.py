@@ -108,8 +108,8 @@ def _by_object(capture: Capture, thing: Any, label: str) -> Selected:
         return Selected(label, entry.view, *_place_at(capture, entry.path))
     if _is_array(thing) or is_plain(thing):
         raise StateMismatchError(
-            f"a {type(thing).__name__} was given where a path or an object is wanted: many places can hold "
-            "the same one.\nName the place: 'self.w', or lambda: self.w."
+            f"{'an array' if _is_array(thing) else repr(thing)} was given where a path or an object is "
+            "wanted: many places can hold the same one.\nName the place: 'self.w', or lambda: self.w."
         )
     return Selected(label, capture.view(thing, Path.constant(thing, label)))
 

@@ -20,6 +20,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.guards import user_line
 from freshjit.state.libraries import is_library_class, is_library_function
 from freshjit.state.overrides import normal
 from freshjit.state.path import Path, is_within
@@ -340,7 +341,7 @@ def _grouped(apart: Apart, traced: list[Any], rule: Callable[[str], str | None])
                 labels = ", ".join(change.label for change in changes)
                 raise UnsupportedStateError(
                     f"{labels} were given one value, but only some of them are to differ along the mapped "
-                    "axis.\nName all of them, or none."
+                    f"axis (at {user_line()}).\nName all of them, or none."
                 )
             found[index] = str(rules.pop())
     return found
