@@ -24,7 +24,7 @@ from freshjit.state.record import Entry, Mutable
 from freshjit.state.run import directly, view_arguments
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
-from freshjit.state.views import arrays, containers, made, places
+from freshjit.state.views import array_copies, arrays, containers, made, places
 from freshjit.state.views.apart import Apart, Change
 from freshjit.tree import State, as_found, check_shape, some_of
 
@@ -313,12 +313,16 @@ def _view_functional(capture: Capture, value: Functional[Any, Any], path: Path) 
 views.register(Functional, _view_functional)
 
 
-def _is_whole_array(thing: Any) -> TypeGuard[arrays.Source | arrays.PlainCopy]:
+def _is_whole_array(thing: Any) -> TypeGuard[arrays.Source | array_copies.PlainCopy]:
     """Whether it is a NumPy array that changes as a whole, whatever the element that is written."""
-    return isinstance(thing, (arrays.Source, arrays.PlainCopy)) and not isinstance(thing, arrays.ObjectsCopy)
+    return isinstance(thing, (arrays.Source, array_copies.PlainCopy)) and not isinstance(
+        thing, array_copies.ObjectsCopy
+    )
 
 
-def _written_arrays(capture: Capture, changes: Sequence[Change]) -> list[arrays.Source | arrays.PlainCopy]:
+def _written_arrays(
+    capture: Capture, changes: Sequence[Change]
+) -> list[arrays.Source | array_copies.PlainCopy]:
     """The NumPy arrays that a run apart has written, with their contents as they were before it."""
     logged = [change.thing for change in changes]
     written = [m for m in capture.mutables if _is_whole_array(m) and (m.changed() or m in logged)]
@@ -341,7 +345,7 @@ def _contents_written(capture: Capture, thing: Mutable) -> Iterator[tuple[Path, 
         for key, value in changes.items():
             yield thing.place(key), value
     elif changes or thing.changed():
-        if isinstance(thing, (arrays.MaskedCopy, arrays.RecordCopy)):
+        if isinstance(thing, (array_copies.MaskedCopy, array_copies.RecordCopy)):
             raise UnsupportedStateError(
                 f"{thing.path} ({type(thing.original).__name__}) is written: the state of a pure function "
                 "holds arrays, numbers and containers of them.\nKeep its parts in plain arrays."

@@ -23,7 +23,8 @@ import numpy as np
 from freshjit import _compat
 from freshjit.state.path import Path
 from freshjit.state.record import Entry, Write
-from freshjit.state.views import arrays, containers
+from freshjit.state.views import containers
+from freshjit.state.views.memory import CapturedArray
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -133,7 +134,7 @@ def _dicts(capture: Capture) -> Iterator[list[Path]]:
 
 
 def _memory(capture: Capture, writes: Sequence[Write]) -> Iterator[tuple[Path, Path]]:
-    things = [m for m in capture.mutables if isinstance(m, (arrays.PlainCopy, arrays.Source)) and m.used]
+    things = [m for m in capture.mutables if isinstance(m, CapturedArray) and m.used]
     written = {id(write.path) for write in writes}
     changed = [thing.path for thing in things if id(thing.path) in written]
     others = [thing.path for thing in things if id(thing.path) not in written]

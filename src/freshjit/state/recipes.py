@@ -28,7 +28,7 @@ from freshjit.state.held import Kept, held, may_die
 from freshjit.state.hooks import can_hook, class_entry, slot_values
 from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
-from freshjit.state.views import arrays, ecosystem, stand_ins
+from freshjit.state.views import ecosystem, memory, stand_ins
 from freshjit.state.views.arrays import NumpyView
 from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import NumberView
@@ -260,14 +260,14 @@ class Builder:
 
     def _array(self, value: Any, label: str, where: SourceLine | None) -> Recipe | None:
         """A NumPy array: a captured one, a view of one, a new one, or a view of a new one."""
-        owner = arrays.owner_of(value)
-        known = arrays.captured_by_owner(self._capture, owner)
+        owner = memory.owner_of(value)
+        known = memory.captured_by_owner(self._capture, owner)
         if known is not None:
             if known.array is value:
                 return Reference(known.path)
             if value.size and known.array.strides == known.original.strides:
                 self._capture.guard(known.path.attr("strides"), "value", known.original.strides)
-                layout = arrays.Layout.of(value, known.array)
+                layout = memory.Layout.of(value, known.array)
                 return Make("view", layout, [("base", Reference(known.path))])
         if value.dtype.hasobject:
             return None
@@ -275,7 +275,7 @@ class Builder:
         if owner is value or type(owner) is not np.ndarray or not contiguous or not value.size:
             return Make("array", value.copy(order="K"), [])
         base = self._build(owner, label, where)
-        return Make("view", arrays.Layout.of(value, owner), [("base", base)])
+        return Make("view", memory.Layout.of(value, owner), [("base", base)])
 
     def _is_method_of_container(self, function: types.BuiltinFunctionType) -> bool:
         """Whether it is ``items.append`` or the like, of a container that is another one at each call."""

@@ -35,6 +35,7 @@ from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
 from freshjit.state.values import base_and_form, is_iterator, is_plain, is_value_like
 from freshjit.state.views import (
+    array_copies,
     arrays,
     callbacks,
     classes,
@@ -107,7 +108,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if capture.seeing.overrides is not None:
         capture.seeing.overrides.check(value, path)
     if isinstance(value, np.void) and value.dtype.names:
-        return arrays.view_record(capture, value, path)
+        return array_copies.view_record(capture, value, path)
     if is_plain(value) or isinstance(value, np.generic):
         if capture.seeing.has_given(path):
             return capture.seeing.given_at(path)

@@ -3,28 +3,27 @@
 A NumPy array must behave as NumPy in NumPy code and become an input of the program where it meets
 JAX. ``NumpyView`` is not an ndarray underneath, so nothing, C code included, can get at the numbers
 without asking it: if it is asked by JAX it answers with a tracer; if by anybody else with the
-numbers, and the program is then valid for these numbers only.
+numbers, and the program is then valid for these numbers only. NumPy arrays of other kinds, and any array
+where a library does not take the stand-in, are seen as copies (``array_copies``).
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import CapturedNumpyWriteError, UnsupportedStateError
-from freshjit.state.contents import set_shape
+from freshjit.errors import CapturedNumpyWriteError
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
 from freshjit.state.record import Write
-from freshjit.state.views import objects
+from freshjit.state.views import array_copies
+from freshjit.state.views.memory import CapturedArray, guard_layout, refuse_overlap, same_layout
 from freshjit.state.views.numbers import NumberView, plain_number
 
 if TYPE_CHECKING:
@@ -38,15 +37,12 @@ def view_jax(capture: Capture, value: Any, path: Path) -> Any:
 
 def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any:
     if type(value) is not np.ndarray:
-        return _view_subclass(capture, value, path)
+        return array_copies.view_subclass(capture, value, path)
     if value.dtype == object:
-        return _view_objects(capture, value, path)
+        return array_copies.view_objects(capture, value, path)
     # Strings, dates and records cannot be inputs.
     if value.dtype.kind not in "biufc" or capture.seeing.plain_numpy:
-        _refuse_objects_in_records(value, path)
-        capture.guard(path, "type", np.ndarray)
-        capture.guard(path, "content", np.array(value))
-        return _watched(capture, PlainCopy(value, same_layout(value), path))
+        return array_copies.view_plain(capture, value, path)
     source = Source(capture, value, path)
     if capture.seeing.has_given(path):
         source.stand_for(capture.seeing.given_at(path))
@@ -55,211 +51,7 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
     return capture.remember(value, NumpyView(source, ()), path)
 
 
-def _watched(capture: Capture, copy: PlainCopy) -> Any:
-    guard_layout(capture, copy.original, copy.path)
-    capture.mutable(copy)
-    return capture.remember(copy.original, copy.view, copy.path)
-
-
-def _view_subclass(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any:
-    """A masked array, a matrix or one of the user's own: a copy of the same class, with its numbers."""
-    if value is np.ma.masked:  # a mark, of which there is one
-        capture.guard(path, "is", value)
-        return capture.remember(value, value, path)
-    _refuse_objects_in_records(value, path)
-    if value.dtype == object:
-        _refuse_objects(value, path)
-    capture.guard(path, "type", type(value))
-    if isinstance(value, np.ma.MaskedArray):
-        capture.guard(path.attr("data"), "content", np.array(value.data))
-        if value.mask is np.ma.nomask:
-            capture.guard(path.attr("mask"), "value", np.ma.nomask)
-        else:
-            capture.guard(path.attr("mask"), "content", np.array(value.mask))
-        for name in ("fill_value", "hardmask"):
-            capture.guard(path.attr(name), "value", getattr(value, name))
-        return _watched(capture, MaskedCopy(value, value.copy(), path))
-    capture.guard(path, "content", np.array(value))
-    copy = PlainCopy(value, value.copy(order="K"), path)
-    if not can_hook(type(value)):
-        return _watched(capture, copy)
-    guard_layout(capture, value, path)
-    capture.mutable(copy)
-    return objects.adopt_object(capture, value, copy.view, path)  # attributes and methods like any object's
-
-
-def _view_objects(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any:
-    """An array of objects is a container: its elements are seen one by one."""
-    capture.guard(path, "type", np.ndarray)
-    capture.guard(path.attr("dtype"), "value", value.dtype)
-    capture.guard(path.attr("shape"), "value", value.shape)
-    view = same_layout(value)
-    capture.remember(value, view, path)
-    for index in np.ndindex(value.shape):
-        view[index] = capture.view(value[index], path.item(_plain_index(index)))
-    guard_layout(capture, value, path)
-    capture.mutable(ObjectsCopy(value, view, path))
-    return view
-
-
-def _plain_index(index: tuple[int, ...]) -> Any:
-    return index[0] if len(index) == 1 else index
-
-
-def _refuse_objects_in_records(value: np.ndarray[Any, Any], path: Path) -> None:
-    if value.dtype.hasobject and value.dtype != object:
-        _refuse_objects(value, path)
-
-
-def _refuse_objects(value: np.ndarray[Any, Any], path: Path) -> None:
-    where = user_line()
-    raise UnsupportedStateError(
-        f"{path} ({type(value).__name__}) is an array of {value.dtype}"
-        f"{f' (read at {where})' if where else ''}: freshjit cannot see what the objects in it hold.\n"
-        "Keep the objects in a list, a dict or a plain array of objects (dtype=object)."
-    )
-
-
-def guard_layout(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> None:
-    """NumPy code can tell in which order the elements lie (``ravel(order="K")``, ``flags``)."""
-    if value.ndim > 1 and type(value) is np.ndarray:
-        capture.guard(path.attr("strides"), "value", value.strides)
-
-
-def same_layout(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A copy whose elements lie as those of the original do: a view of the one tells of one of the other."""
-    copy = value.copy(order="K")
-    if copy.strides == value.strides:
-        return copy
-    low, high = np.lib.array_utils.byte_bounds(value) if value.size else (0, 0)
-    if value.dtype.hasobject or not value.size:
-        return copy
-    buffer = np.zeros(high - low, np.uint8)
-    spread = np.ndarray(value.shape, value.dtype, buffer, _address(value) - low, value.strides)
-    spread[...] = value
-    return spread
-
-
-class PlainCopy:
-    """A captured NumPy array seen as a plain copy: of a kind that JAX does not know, or where a library
-    would not take the stand-in."""
-
-    used = True  # for all we know
-
-    def __init__(self, original: Any, view: Any, path: Path) -> None:
-        self.original, self.view, self.path = original, view, path
-        self.before = view.copy()
-
-    def writes(self, capture: Capture) -> Iterator[Write]:
-        if self.view.dtype != self.before.dtype or self.view.size != self.before.size:
-            raise CapturedNumpyWriteError(
-                f"the NumPy array {self.path} was given another dtype or size in place.\n"
-                f"Make a new array and assign it: {self.path} = ..."
-            )
-        changed = self.changed()
-        if changed or self.view.shape != self.before.shape:
-            _refuse_overlap(capture, self)
-        if self.view.shape != self.before.shape:
-            yield Write(self.path, "reshape", None, self.view.shape)
-        if changed:
-            yield from self.contents()
-
-    def changed(self) -> bool:
-        return self.view.tobytes() != self.before.tobytes()
-
-    def contents(self) -> Iterator[Write]:
-        yield Write(self.path, "fill", None, np.array(self.view))
-
-    def concrete(self) -> Any:
-        """The array in the hands of traced code."""
-        return self.view
-
-    def start(self) -> Any:
-        return self.before
-
-    def snapshot(self) -> Any:
-        return self.view.copy()
-
-    def restore(self, snapshot: Any) -> None:
-        if self.view.shape != snapshot.shape:
-            set_shape(self.view, snapshot.shape)
-        self.view[...] = snapshot
-
-    def changes(self, snapshot: Any) -> dict[Any, Any]:
-        return {}
-
-    def apply(self, changes: dict[Any, Any]) -> None:
-        pass
-
-    def content(self, key: Any) -> Any:
-        return self.snapshot()
-
-    def place(self, key: Any) -> Path:
-        return self.path
-
-
-class MaskedCopy(PlainCopy):
-    """A masked array: its data and its mask."""
-
-    def changed(self) -> bool:
-        now, before = self.view, self.before
-        masks = np.ma.getmaskarray(now).tobytes() != np.ma.getmaskarray(before).tobytes()
-        return masks or now.data.tobytes() != before.data.tobytes()
-
-    def contents(self) -> Iterator[Write]:
-        mask: Any = self.view.mask
-        parts = np.array(self.view.data), None if mask is np.ma.nomask else np.array(mask)
-        yield Write(self.path, "fillmasked", None, parts)
-
-    def restore(self, snapshot: Any) -> None:
-        self.view.data[...] = snapshot.data
-        self.view.mask = snapshot.mask
-
-
-class ObjectsCopy(PlainCopy):
-    """An array of objects: each element by itself."""
-
-    def changed(self) -> bool:
-        return bool(self.changes(self.before))
-
-    def contents(self) -> Iterator[Write]:
-        for index, value in self.changes(self.before).items():
-            yield Write(self.path, "setitem", index, value)
-
-    def changes(self, snapshot: Any) -> dict[Any, Any]:
-        pairs = zip(np.ndindex(self.view.shape), self.view.flat, snapshot.flat, strict=True)
-        return {_plain_index(index): new for index, new, old in pairs if new is not old}
-
-    def apply(self, changes: dict[Any, Any]) -> None:
-        for index, value in changes.items():
-            self.view[index] = value
-
-    def content(self, key: Any) -> Any:
-        return self.view[key]
-
-    def place(self, key: Any) -> Path:
-        return self.path.item(key)
-
-
-class RecordCopy(PlainCopy):
-    """One record of an array by itself (``np.void``), which can be changed in place."""
-
-    def contents(self) -> Iterator[Write]:
-        yield Write(self.path, "fillrecord", None, self.view.copy())
-
-    def restore(self, snapshot: Any) -> None:
-        for name in snapshot.dtype.names:
-            self.view[name] = snapshot[name]
-
-
-def view_record(capture: Capture, value: np.void, path: Path) -> Any:
-    capture.guard(path, "value", value.copy())
-    copy = RecordCopy(value, value.copy(), path)
-    capture.mutable(copy)
-    return capture.remember(value, copy.view, path)
-
-
-class Source:
+class Source(CapturedArray):
     """One captured NumPy array: its input once JAX wants it, its numbers once anybody else does."""
 
     def __init__(self, capture: Capture, original: np.ndarray[Any, Any], path: Path) -> None:
@@ -348,7 +140,7 @@ class Source:
 
     def writes(self, capture: Capture) -> Iterator[Write]:
         if self._log or self.changed():
-            _refuse_overlap(capture, self)
+            refuse_overlap(capture, self)
         if self._log:
             for key, value, where in self._log:
                 yield Write(self.path, "fillitem", None, (key, value), where)
@@ -377,84 +169,6 @@ class Source:
 
     def place(self, key: Any) -> Path:
         return self.path
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How an array lies in the memory of another one."""
-
-    offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    dtype: np.dtype[Any]
-    writeable: bool
-
-    @staticmethod
-    def of(array: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> Layout:
-        offset = _address(array) - _address(base)
-        return Layout(offset, array.shape, array.strides, array.dtype, array.flags.writeable)
-
-    def on(self, base: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The array that lies like this in the memory of ``base``."""
-        array = np.asarray(_Window(base, self))
-        return array if array.dtype == self.dtype else array.view(self.dtype)
-
-
-class _Window:
-    """Tells NumPy of memory, and keeps it alive."""
-
-    def __init__(self, base: np.ndarray[Any, Any], layout: Layout) -> None:
-        self._base = base
-        readonly = not (layout.writeable and base.flags.writeable)
-        self.__array_interface__ = {
-            "data": (_address(base) + layout.offset, readonly),
-            "shape": layout.shape,
-            "strides": layout.strides,
-            "typestr": layout.dtype.str,
-            "version": 3,
-        }
-
-
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return array.__array_interface__["data"][0]
-
-
-def owner_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array whose memory this one is a view of, if it is one."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-class Captured(NamedTuple):
-    """A captured NumPy array, and the one that traced code has been given in its place."""
-
-    path: Path
-    original: np.ndarray[Any, Any]
-    array: np.ndarray[Any, Any]
-
-
-def captured_by_owner(capture: Capture, owner: np.ndarray[Any, Any]) -> Captured | None:
-    """The captured array whose stand-in lies in this memory."""
-    for thing in capture.mutables:
-        if isinstance(thing, (PlainCopy, Source)):
-            array = thing.concrete()
-            if isinstance(array, np.ndarray) and owner_of(array) is owner:
-                return Captured(thing.path, thing.original, array)
-    return None
-
-
-def _refuse_overlap(capture: Capture, written: PlainCopy | Source) -> None:
-    """Each captured array is a copy of its own: a write into one would not show in one of the same memory."""
-    others = [m for m in capture.mutables if isinstance(m, (PlainCopy, Source)) and m.used]
-    places = [(other.path, other.original) for other in others if other is not written]
-    for path, original in (*places, *capture.argument_leaves.values()):
-        if isinstance(original, np.ndarray) and np.shares_memory(written.original, original):
-            raise CapturedNumpyWriteError(
-                f"the NumPy array {written.path} is written and shares memory with {path}, which is "
-                "read in the same call: the write would not be seen there.\n"
-                "Use one of the two inside, and slice it there."
-            )
 
 
 def _at(where: SourceLine | None) -> str:
