@@ -193,7 +193,8 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
     result = run(apart.dropping_changes(), init, plain)
     if not apart.changes:
         return result
-    _put_back(before)
+    after = made.snapshots(capture, [])
+    made.put_back(capture, before)
     carried = _Carried(kind, [apart.changes])
     start = carried.start()
 
@@ -210,15 +211,10 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
         return ((result[0], left), result[1]) if kind == "scan" else (result, left)
 
     result = run(named(with_state, body), (init, start), inside)
+    made.put_arrays_back(capture, after)  # each of these runs has left state as it found it
     (value, state), *rest = result if kind == "scan" else (result,)
     carried.enter(state)
     return (value, *rest) if kind == "scan" else value
-
-
-def _put_back(before: Sequence[tuple[made.Made, Any]]) -> None:
-    """What happens to things that nobody else sees, such as a list of names, is to happen once."""
-    for thing, snapshot in before:
-        thing.put_back(snapshot)
 
 
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
@@ -300,7 +296,7 @@ def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Functi
     result = call([part.dropping_changes() for part in parts], operands)
     if not any(part.changes for part in parts):
         return result
-    _put_back(before)
+    made.put_back(capture, before)
     carried = _Carried(kind, [part.changes for part in parts])
     start = carried.start()
 

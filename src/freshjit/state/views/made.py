@@ -22,13 +22,14 @@ from freshjit.state.hooks import GAP, can_hook, differences, slot_values, slots_
 from freshjit.state.path import Path, shown
 from freshjit.state.record import Mutable, Write
 from freshjit.state.values import is_plain
+from freshjit.state.views import array_copies, arrays
 from freshjit.state.views.arrays import STAND_INS
 from freshjit.state.views.containers import MappingCopy, SequenceCopy
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["Made", "forget", "is_whole", "put_slot", "snapshots", "watch"]
+__all__ = ["Made", "forget", "is_whole", "put_arrays_back", "put_back", "put_slot", "snapshots", "watch"]
 
 
 class Made:
@@ -245,11 +246,34 @@ def watch(capture: Capture, function: Any) -> None:
         todo += _inside(capture, value, label)
 
 
-def snapshots(capture: Capture, functions: Iterable[Any]) -> list[tuple[Made, Any]]:
-    """What things made during this run hold now, as far as the functions can reach them."""
+def snapshots(capture: Capture, functions: Iterable[Any]) -> dict[int, Any]:
+    """What happens to be changed while tracing holds now: what this run has made, and NumPy arrays."""
     for function in functions:
         watch(capture, function)
-    return [(thing, thing.snapshot()) for thing in capture.mutables if isinstance(thing, Made)]
+    return {id(thing): thing.snapshot() for thing in capture.mutables if isinstance(thing, _IN_PYTHON)}
+
+
+def put_back(capture: Capture, before: dict[int, Any]) -> None:
+    """Make everything what it was at ``snapshots``, for functions that are run a second time.
+
+    What is done in Python, such as a list of names that grows, or numbers written into a NumPy array, is
+    to happen once.
+    """
+    for thing in capture.mutables:
+        if isinstance(thing, Made) and id(thing) in before:
+            thing.put_back(before[id(thing)])
+    put_arrays_back(capture, before)
+
+
+def put_arrays_back(capture: Capture, before: dict[int, Any]) -> None:
+    """The same for captured NumPy arrays alone, those included that were not known then."""
+    for thing in capture.mutables:
+        if isinstance(thing, _NUMPY):
+            thing.restore(before[id(thing)] if id(thing) in before else thing.start())
+
+
+_NUMPY = (arrays.Source, array_copies.PlainCopy)
+_IN_PYTHON = (Made, *_NUMPY)
 
 
 def forget(capture: Capture, before: dict[int, Any]) -> None:
