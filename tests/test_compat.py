@@ -158,6 +158,11 @@ CONCRETE = {
     "item": (lambda v: v.item(), 2.0),
     "tolist": (lambda v: v.tolist(), 2.0),
     "format": (lambda v: f"{v:.1f}", "2.0"),
+    "str": (lambda v: str(v), "2.0"),
+    "repr": (lambda v: repr(v), "Array(2., dtype=float32)"),
+    "text with percent": (lambda v: "%s" % (v,), "2.0"),  # noqa: UP031
+    "bytes": (lambda v: bytes(v), np.float32(2.0).tobytes()),
+    "mask": (lambda v: len(jnp.arange(3.0)[jnp.arange(3.0) < v]), 2),
     "derived": (lambda v: float(jnp.sin(v) * 0 + v * 3 - jnp.max(v)), 4.0),
     "through jit": (lambda v: float(jax.jit(lambda u: u + 1)(v)), 3.0),
     "through cond": (lambda v: float(jax.lax.cond(v > 1, lambda u: u, lambda u: -u, v)), 2.0),
@@ -221,7 +226,7 @@ def test_ordinary_operations_ask_for_no_value():
         y = y + jnp.take(w, jnp.array([0, 1, 2, 3])) + w[::-1] + w.at[0].set(1.0) + jnp.roll(w, 1)
         y = y + jnp.linalg.norm(w) + jnp.dot(w, w) + jax.nn.softmax(w) + w[w.astype(jnp.int32) % 4]
         y = y + jax.lax.dynamic_slice(w, (w[1].astype(jnp.int32),), (4,)) + jnp.sort(w) + w.sum()
-        return repr(w) and y
+        return y
 
     record(f, 1.0, on_concrete=asked.append)
     assert asked == []
@@ -421,3 +426,65 @@ def test_importing_freshjit_starts_no_backend():
 
 def test_concrete_arrays_are_of_the_class_that_probes_expect():
     assert type(jnp.zeros(2)) is type(jax.jit(lambda x: x)(1.0)) is _compat.ArrayImpl
+
+
+def asked_of(ask):
+    """What a recorder is told when traced code asks this of a captured array."""
+    weight, concrete, asked, answers = jnp.arange(2.0), [], [], []
+
+    def traced(x):
+        recorder = _compat.Recorder(
+            concrete.append, lambda v: v, lambda v: v, on_asked=lambda array, name: asked.append(name)
+        )
+        recorder.start()
+        try:
+            answers.append(ask(recorder.input(weight)))
+            return x
+        finally:
+            recorder.close()
+
+    jax.make_jaxpr(traced)(1.0)
+    assert answers == [ask(weight)]
+    return asked, bool(concrete)
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda w: w.sharding,
+        lambda w: w.device,
+        lambda w: w.devices(),
+        lambda w: w.committed,
+        lambda w: w.is_fully_addressable,
+        lambda w: w.is_fully_replicated,
+        lambda w: w.is_deleted(),
+        lambda w: w.is_ready(),
+        lambda w: w.on_device_size_in_bytes(),
+        lambda w: w.__dlpack_device__(),
+    ],
+)
+def test_where_a_captured_array_lies_is_told_without_its_contents(ask):
+    asked, needs_contents = asked_of(ask)
+    assert len(asked) == 1
+    assert not needs_contents
+
+
+def test_parts_of_a_captured_array_are_told_with_its_contents():
+    asked, needs_contents = asked_of(lambda w: [s.data.tolist() for s in w.addressable_shards])
+    assert asked == ["addressable_shards"]
+    assert needs_contents
+
+
+def test_debuggers_and_printing_show_values_without_asking_for_them():
+    weight, asked, texts = jnp.arange(2.0), [], []
+    debugger = eval("lambda value: repr(value)", {"__name__": "pdb"})
+    jaxs_own = eval("lambda value: repr(value)", {"__name__": "jax._src.core"})
+
+    def f(recorder, x):
+        w = recorder.input(weight)
+        texts.extend((debugger(w), jaxs_own(w), str(_compat.shown(w))))
+        return x
+
+    record(f, 1.0, on_concrete=asked.append)
+    assert texts == ["Array([0., 1.], dtype=float32)", "JitTracer(float32[2])", "[0. 1.]"]
+    assert asked == []

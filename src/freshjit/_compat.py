@@ -23,7 +23,7 @@ import types
 import weakref
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,6 +58,7 @@ __all__ = [
     "only_checks_overflow",
     "open_jaxpr",
     "read_config",
+    "shown",
     "trace_context",
     "trace_is_clean",
     "varies",
@@ -115,6 +116,22 @@ def is_extended_dtype(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
 
 
+# Code of these packages that asks something of a tracer means the tracer.
+_MEANS_TRACERS = frozenset(("jax", "jaxlib", "freshjit"))
+# Where the stand-ins of ``getattr`` and its kin are: who calls them is the one who asks.
+_BUILTINS = "freshjit.state.views.pybuiltins"
+# What these are told is for the eyes of a person: nothing in the program depends on it.
+_SHOWS = frozenset(("logging", "pdb", "bdb", "traceback", "IPython", "pydevd", "_pydevd_bundle", "debugpy"))
+
+
+def _asker(depth: int = 2) -> str:
+    """The package whose code called the method that calls this, directly or by ``getattr`` and the like."""
+    frame: Any = sys._getframe(depth)
+    while (name := str(frame.f_globals.get("__name__", ""))) == _BUILTINS and frame.f_back is not None:
+        frame = frame.f_back
+    return name.partition(".")[0]
+
+
 def _concretely(name: str) -> Callable[..., Any]:
     """A method that answers from the concrete value if there is one, else as JAX does."""
     parent = getattr(_pe.DynamicJaxprTracer, name)
@@ -124,6 +141,73 @@ def _concretely(name: str) -> Callable[..., Any]:
         if value is None:
             return parent(self, *args, **kwargs)
         return getattr(value, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+def _shown(name: str) -> Callable[..., Any]:
+    """A method that gives a text: of the concrete value if there is one, else that of the tracer."""
+    parent = getattr(_pe.DynamicJaxprTracer, name)
+
+    def method(self: Any, *args: Any) -> Any:
+        asker = _asker()
+        known = None if asker in _MEANS_TRACERS else _follow(self)
+        if known is None:
+            return parent(self, *args)
+        if asker not in _SHOWS:
+            known.needed()
+        return getattr(known.value, name)(*args)
+
+    method.__name__ = name
+    return method
+
+
+# What a concrete array says about itself beside its contents: where it lies, and what has become of it.
+_ATTRIBUTES_ASKED = (
+    "sharding",
+    "device",
+    "committed",
+    "format",
+    "is_fully_addressable",
+    "is_fully_replicated",
+    # Methods that tracers do not have.
+    "is_ready",
+    "platform",
+    "__dlpack_device__",
+)
+_METHODS_ASKED = ("devices", "is_deleted", "on_device_size_in_bytes", "delete", "unsafe_buffer_pointer")
+# The parts of it that lie on each device: with its contents.
+_PARTS = ("addressable_shards", "global_shards")
+_METHODS_OF_PARTS = ("addressable_data",)
+_UNKNOWN: Any = object()
+
+
+def _answer(tracer: Any, name: str) -> Any:
+    """What the concrete value has under this name, ``_UNKNOWN`` if there is none or a tracer is meant."""
+    known = None if _asker(3) in _MEANS_TRACERS else _follow(tracer)
+    if known is None:
+        return _UNKNOWN
+    if name in (*_PARTS, *_METHODS_OF_PARTS):
+        known.needed()
+    known.asked(name)
+    return getattr(known.value, name)
+
+
+def _attribute_asked(name: str) -> property:
+    def get(self: Any) -> Any:
+        answer = _answer(self, name)
+        return getattr(super(_SlotTracer, self), name) if answer is _UNKNOWN else answer
+
+    return property(get)
+
+
+def _method_asked(name: str) -> Callable[..., Any]:
+    parent = getattr(_pe.DynamicJaxprTracer, name)
+
+    def method(self: Any, *args: Any) -> Any:
+        answer = _answer(self, name)
+        return parent(self, *args) if answer is _UNKNOWN else answer(*args)
 
     method.__name__ = name
     return method
@@ -144,9 +228,22 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
     __array__ = _concretely("__array__")
     tolist = _concretely("tolist")
     tobytes = _concretely("tobytes")
-    devices = _concretely("devices")
-    is_deleted = _concretely("is_deleted")
-    addressable_data = _concretely("addressable_data")
+    __dlpack__ = _concretely("__dlpack__")
+    __reduce__ = _concretely("__reduce__")
+    __repr__ = _shown("__repr__")
+    __str__ = _shown("__str__")
+    __format__ = _shown("__format__")
+
+    def __bytes__(self) -> bytes:
+        value = _concrete_value(self)
+        return bytes(list(self)) if value is None else np.asarray(value).tobytes()
+
+    def block_until_ready(self) -> Any:
+        """Nothing: compiled code has nothing to wait for."""
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """Nothing: it changes no value."""
 
     def __getitem__(self, key: Any) -> Any:
         recorder = _recorders.get(id(self._trace))
@@ -169,18 +266,28 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
             other = recorder.as_exponent(other)  # JAX refuses a negative one if it sees its value
         return super().__pow__(other)
 
-    def __format__(self, spec: str) -> str:
-        # An f-string shows the number in eager code; a bare tracer would show its type.
-        if self.ndim == 0 and (value := _concrete_value(self)) is not None:
-            return format(value, spec)
-        return object.__format__(self, spec)
-
     def to_concrete_value(self) -> Any:
         # JAX also asks out of curiosity (core.is_concrete) to take short cuts; an answer then would
-        # turn an input into a constant for nothing. Only a caller that *needs* the value gets it.
-        if sys._getframe(1).f_code is _core.concrete_or_error.__code__:
+        # turn an input into a constant for nothing. Only a caller that *needs* the value gets it: one that
+        # would raise otherwise, or the code that makes indices of a mask.
+        frame: Any = sys._getframe(1)
+        if frame.f_code is _core.concrete_or_error.__code__:
+            return _concrete_value(self)
+        for function in (_core.to_concrete_value, _core.is_concrete):
+            frame = frame.f_back if frame is not None and frame.f_code is function.__code__ else None
+        if frame is not None and frame.f_code.co_name == "expand_bool_indices":
             return _concrete_value(self)
         return None
+
+    def argsort(self, *args: Any, **options: Any) -> Any:
+        # NumPy's function hands on its own defaults. Eager JAX refuses this one, and NumPy then sorts itself;
+        # under a trace it would only be refused when all is compiled.
+        if options.get("stable", True) is None:
+            raise TypeError("stable must be True or False")
+        recorder, sort = _recorders.get(id(self._trace)), _pe.DynamicJaxprTracer.argsort
+        return (
+            sort(self, *args, **options) if recorder is None else recorder.call(sort, (self, *args), options)
+        )
 
 
 def _converting(name: str, parent: Callable[..., Any]) -> Callable[..., Any]:
@@ -198,11 +305,22 @@ def _converting(name: str, parent: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
+for _name in (*_ATTRIBUTES_ASKED, *_PARTS):
+    setattr(_SlotTracer, _name, _attribute_asked(_name))
+for _name in (*_METHODS_ASKED, *_METHODS_OF_PARTS):
+    setattr(_SlotTracer, _name, _method_asked(_name))
+
 # JAX's operators ask other operands for __jax_array__; x.clip, x.dot and the like do not.
 for _name, _method in vars(_core.Tracer).items():
     _is_method = isinstance(_method, types.FunctionType) and _name not in vars(_SlotTracer)
     if _is_method and not _name.startswith("_") and _method.__code__.co_filename.endswith("array_methods.py"):
         setattr(_SlotTracer, _name, _converting(_name, _method))
+
+
+def shown(value: Any) -> Any:
+    """What is to be printed of a value: a captured array, for the tracer that stands for it."""
+    known = _follow(value) if type(value) is _SlotTracer else None
+    return value if known is None else known.value
 
 
 class _At:
@@ -253,6 +371,7 @@ class Recorder:
         as_exponent: the same for the exponent of an array of integers.
         call: calls a function of JAX's with such arguments, given as a tuple and a dictionary.
         on_constant: called with each array that becomes a constant, as no input stands for it.
+        on_asked: called with each captured array that was asked something beside its contents, and what.
     """
 
     def __init__(
@@ -263,8 +382,9 @@ class Recorder:
         as_exponent: Callable[[Any], Any] = lambda value: value,
         call: Callable[[Any, Any, Any], Any] = lambda function, args, kwargs: function(*args, **kwargs),
         on_constant: Callable[[Any], None] = lambda array: None,
+        on_asked: Callable[[Any, str], None] = lambda array, name: None,
     ) -> None:
-        self.on_concrete, self.on_constant = on_concrete, on_constant
+        self.on_concrete, self.on_constant, self.on_asked = on_concrete, on_constant, on_asked
         self.as_index, self.as_value = as_index, as_value
         self.as_exponent, self.call = as_exponent, call
         self._trace: Any = _core.trace_ctx.trace
@@ -408,8 +528,33 @@ def _is_var(atom: Any) -> bool:
     return isinstance(atom, _core.Var)
 
 
+class _Known(NamedTuple):
+    """The value of a tracer that follows from captured arrays alone, and these arrays."""
+
+    value: Any
+    leaves: list[Any]
+    recorder: Recorder
+
+    def needed(self) -> None:
+        """Traced code needs the value."""
+        for leaf in self.leaves:
+            self.recorder.on_concrete(leaf)
+
+    def asked(self, name: str) -> None:
+        for leaf in self.leaves:
+            self.recorder.on_asked(leaf, name)
+
+
 def _concrete_value(tracer: Any) -> Any:
-    """The value of ``tracer`` if it follows from captured arrays alone, else None."""
+    """The value of ``tracer``, for code that needs it; None if it does not follow from captured arrays."""
+    known = _follow(tracer)
+    if known is None:
+        return None
+    known.needed()
+    return known.value
+
+
+def _follow(tracer: Any) -> _Known | None:
     recorder = _recorders.get(id(tracer._trace))
     if recorder is None:
         return None
@@ -448,9 +593,7 @@ def _concrete_value(tracer: Any) -> Any:
         if outputs is None:
             return None
         values[id(this)] = outputs[equation.outvars.index(this.val)]
-    for leaf in leaves:
-        recorder.on_concrete(leaf)
-    return values[id(tracer)]
+    return _Known(values[id(tracer)], leaves, recorder)
 
 
 def _evaluate(equation: Any, inputs: Sequence[Any]) -> list[Any] | None:

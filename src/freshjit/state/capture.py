@@ -235,7 +235,8 @@ class Capture:
         is_numpy = device_array is not None
         concrete = device_array if is_numpy else array
         self.guard(path, "aval", jax.typeof(concrete) if not is_numpy else (array.shape, array.dtype))
-        slot = Slot(path, concrete, "numpy" if is_numpy else "array", user_line())
+        kind = "numpy" if is_numpy else "array"
+        slot = Slot(path, concrete, kind, user_line(), host=array if is_numpy else None)
         self.slots.append(slot)
         if self.seeing.given is not None:
             return self.seeing.given_at(path)
@@ -359,7 +360,7 @@ class Capture:
         """
         slot_of, self._slot_of = self._slot_of, {}
         for slot in self.slots:
-            slot.array = None
+            slot.array = slot.host = None
         return slot_of, self.slots
 
     def on_concrete(self, array: Any) -> None:
@@ -369,7 +370,15 @@ class Capture:
         if slot.number is not None:
             slot.number.concrete()
         else:
-            self.needs_content(slot.path, slot.array)
+            self.pathless.account_for(array)
+            # Without x64 the jax array is of another dtype than the NumPy array, which is what is compared.
+            self.needs_content(slot.path, slot.array if slot.host is None else slot.host)
+
+    def on_asked(self, array: Any, name: str) -> None:
+        """What was asked is where a captured array lies, or what has become of it, and not what it holds."""
+        slot = self._slot_of.get(id(array))
+        if slot is not None and slot.kind == "array":  # others have no place of the user's choosing
+            arrays.note_asked(self, slot.path, array, name)
 
     def close(self) -> None:
         """Take the hooks away and let go of everything that refers to tracers. Can be called again."""

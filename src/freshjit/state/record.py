@@ -42,6 +42,7 @@ class Slot:
         array: the jax array that stood for it during the trace.
         kind: ``array``; ``numpy``, sent to the device when it changes; ``number``, computed at each call.
         number: the expression, for a number.
+        host: what a NumPy array held; the jax array may be of another dtype.
         where: the user's line that read it first.
     """
 
@@ -50,6 +51,7 @@ class Slot:
     kind: str
     where: SourceLine | None
     number: NumberView | None = None
+    host: Any = None
 
 
 KEYED = ("setitem", "delitem")

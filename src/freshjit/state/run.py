@@ -162,6 +162,7 @@ def _open(capture: Capture) -> None:
         numbers.plain_number,
         library_calls.call_library,
         capture.pathless.constant,
+        capture.on_asked,
     )
     capture.recorder.start()  # known here before it changes anything
     capture.classes_before = all_classes()

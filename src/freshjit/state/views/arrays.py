@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
-from freshjit.errors import CapturedNumpyWriteError
+from freshjit.errors import CapturedNumpyWriteError, UnsupportedStateError
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
 from freshjit.state.record import Write
@@ -33,6 +33,28 @@ if TYPE_CHECKING:
 def view_jax(capture: Capture, value: Any, path: Path) -> Any:
     tracer = capture.input(value, path)
     return capture.remember(value, tracer, path)
+
+
+def note_asked(capture: Capture, path: Path, array: Any, name: str) -> None:
+    """Traced code asked a captured JAX array something that is not about its contents.
+
+    Parameters:
+        name: the method or attribute, one of those in ``_compat``.
+    """
+    place = path.attr(name)
+    if name in ("delete", "unsafe_buffer_pointer"):
+        raise UnsupportedStateError(
+            f"{place}() was called{_at(user_line())}: a compiled program keeps neither the deletion of an "
+            "array nor its address for later calls.\nCall it outside of the jitted function."
+        )
+    if name in ("is_deleted", "is_ready", "on_device_size_in_bytes"):
+        capture.guard(place.to("call", ()), "value", getattr(array, name)())
+    elif name == "committed":
+        capture.guard(place, "value", array.committed)
+    elif name == "format":
+        capture.guard(place, "equal", array.format)
+    else:  # it follows from where the array lies
+        capture.guard(path.attr("sharding"), "equal", array.sharding)
 
 
 def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any:
@@ -373,6 +395,9 @@ class NumpyView:
     def __format__(self, spec: str) -> str:
         return format(self.numbers(), spec)
 
+    def __bytes__(self) -> bytes:
+        return self.numbers().tobytes()
+
     __hash__ = None  # pyright: ignore[reportAssignmentType] - arrays are not hashable
 
     __bool__ = _unary("__bool__")
@@ -424,7 +449,9 @@ class NumpyView:
 def _given_back(result: Any, out: tuple[Any, ...]) -> Any:
     """What a function of NumPy's returns: the stand-in that it was given for its result, if it was."""
     if isinstance(result, tuple):
-        return tuple(_given_back(part, out) for part in result)
+        parts = [_given_back(part, out) for part in result]
+        same = all(a is b for a, b in zip(parts, result, strict=True))
+        return result if same else tuple(parts)  # it may be a named one, such as that of np.linalg.svd
     views = (target for target in out if type(target) is NumpyView and target.stands_for(result))
     return next(views, result)
 

@@ -16,6 +16,7 @@ import typing
 from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from freshjit import _compat
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.hooks import GAP
@@ -353,6 +354,11 @@ def _evaluator(run: Callable[..., Any]) -> Callable[..., Any]:
     return evaluate
 
 
+def _print(*values: Any, **options: Any) -> None:
+    """What is printed is for the eyes of a person: the program does not depend on it."""
+    print(*map(_compat.shown, values), **options)
+
+
 _replaced_builtins: dict[str, Any] = {
     "delattr": _delattr,
     "getattr": _getattr,
@@ -363,6 +369,7 @@ _replaced_builtins: dict[str, Any] = {
     "issubclass": _issubclass,
     "setattr": _setattr,
     "pow": pow_of_three,
+    "print": _print,
     "sum": add_up,
     "super": _Super,
     "type": _TypeType(),
