@@ -579,3 +579,126 @@ def test_an_array_of_objects_keeps_none_of_them_alive():
     Owner.table = None
     gc.collect()
     assert alive() is None
+
+
+# -- bodies of loops and branches that run twice, as they write other state -------------------------
+
+
+class Counted:
+    def __init__(self):
+        self.visits, self.names = np.zeros(2, np.float32), np.array(["a", "b"])
+        self.row = np.zeros(1, [("n", int)])
+        self.last = jnp.float32(0.0)
+
+    def visit(self, which, x):
+        self.visits[which] += 1
+        self.row[0]["n"] += 1
+        self.names[which] = "c" if self.names[which] == "a" else "d"
+        self.last = self.last * 0 + x
+        return x + float(self.visits[which])
+
+
+@pytest.mark.parametrize("read_before", [False, True])
+def test_numbers_are_written_once_in_branches_that_write_other_state(read_before):
+    thing = Counted()
+
+    @jit
+    def run(x):
+        before = float(thing.visits[0]) if read_before else 0.0
+        return before, jax.lax.cond(x > 0, lambda v: thing.visit(0, v), lambda v: thing.visit(1, v), x)
+
+    for n, x in enumerate((5.0, -5.0), 1):
+        assert float(run(x)[1]) == x + n
+        assert thing.visits.tolist() == [n, n]  # both branches are traced, as in JAX
+        assert thing.row["n"].tolist() == [2 * n]
+        assert float(thing.last) == x
+    assert thing.names.tolist() == ["d", "d"]
+
+
+@pytest.mark.parametrize("loop", ["scan", "fori_loop", "while_loop"])
+def test_numbers_are_written_once_in_loops_that_write_other_state(loop):
+    thing = Counted()
+
+    @jit
+    def run(x):
+        if loop == "scan":
+            return jax.lax.scan(lambda c, v: (thing.visit(0, c), v), x, jnp.arange(3.0))[0]
+        if loop == "fori_loop":
+            return jax.lax.fori_loop(0, 3, lambda i, c: thing.visit(0, c), x)
+        return jax.lax.while_loop(lambda c: c < 1 + 3 * thing.visits[1], lambda c: thing.visit(0, c), x)
+
+    thing.visits[1] = 1.0
+    for n in (1, 2):
+        # What the body reads is what one run of it has left.
+        wanted = 1.0 + 3 * n if loop != "while_loop" else next(v for v in np.arange(1.0, 9.0, n) if v >= 4)
+        assert float(run(1.0)) == wanted
+        assert thing.visits.tolist() == [n, 1.0]
+        assert thing.row["n"].tolist() == [n]
+    assert thing.names.tolist() == ["d", "b"]
+
+
+# -- between NumPy and JAX --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.complex128, np.float32])
+def test_a_number_computed_by_jax_of_an_array_of_another_dtype_is_guarded_by_its_contents(dtype):
+    table = np.array([1, 2], dtype)
+
+    @jit
+    def run(x):
+        with jax.ensure_compile_time_eval():
+            total = float(jnp.sum(jnp.asarray(table)).real)
+        return x * total + float(jnp.max(jnp.asarray(table).real))
+
+    before = run._cache_size()
+    assert (float(run(1.0)), float(run(1.0))) == (5.0, 5.0)
+    assert run._cache_size() == before + 1
+    table[0] = 7
+    assert float(run(1.0)) == 16.0
+
+
+def test_named_results_of_numpy_functions_keep_their_names():
+    square = np.diag([1.0, 2.0])
+    parts = jit(lambda x: (x, np.linalg.svd(square).S, np.linalg.slogdet(square)))(1.0)
+    assert parts[1].tolist() == [2.0, 1.0]
+    assert parts[2]._fields == ("sign", "logabsdet")
+
+
+def test_a_masked_array_made_of_a_captured_one_is_made_of_an_ndarray():
+    table = np.array([-1.0, 2.0])
+    out = jit(lambda x: np.ma.abs(table))(1.0)
+    assert out.tolist() == [1.0, 2.0]
+    assert out.baseclass is np.ndarray
+
+
+def test_bytes_are_those_of_the_memory():
+    counts, on_device = np.array([3, 1], np.int16), jnp.array([3, 1], jnp.int16)
+    assert jit(lambda x: (bytes(counts), bytes(on_device)))(1.0) == (counts.tobytes(), counts.tobytes())
+
+
+def simple_attributes(kind):
+    """What an ndarray has, but what only Python asks, depends on the address, or can be no result."""
+    skipped = ("ctypes", "data", "tofile", "dump", "setfield", "resize", "base", "flags", "flat")
+    return [name for name in dir(kind) if not name.startswith("_") and name not in skipped]
+
+
+def tried(array, name, arguments):
+    try:
+        value = getattr(array, name)
+        return value(*arguments) if callable(value) else value
+    except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        return type(error).__name__
+
+
+@pytest.mark.parametrize("name", simple_attributes(np.ndarray))
+def test_methods_and_attributes_give_what_those_of_the_array_give(name):
+    for values in ([3.0, 1.0, 2.0], [3, 1, 2], [True, False, True]):
+        for arguments in ((), (0,), ("i4",)):
+            plain, captured = np.array(values), np.array(values)
+            wanted = tried(plain, name, arguments)
+            fast = jit(lambda x, captured=captured, a=arguments: tried(captured, name, a))
+            fast.clear_cache()  # it is one code for all of them
+            got = fast(1.0)
+            assert type(got) is type(wanted), (values, arguments)
+            assert str(got) == str(wanted), (values, arguments)
+            assert captured.tolist() == plain.tolist(), (values, arguments)

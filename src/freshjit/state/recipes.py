@@ -249,6 +249,8 @@ class Builder:
 
     def _class(self, cls: type, label: str, where: SourceLine | None) -> Constant:
         """A class; one that the run has made is the same for all calls: nothing of the run may be in it."""
+        if cls is NumpyView:
+            cls = np.ndarray  # NumPy keeps the class of what it has made a masked array of
         made_here = self._capture.has_made(cls)
         if made_here and cls not in self._searched:
             self._searched.append(cls)
