@@ -36,9 +36,8 @@ _WATCHES = (outside.watched_paths, unseen.watched_interpreter)
 
 @dataclass(eq=False, slots=True)
 class _Result:
-    """What is known when the function has returned, while its trace is still open."""
+    """What is known when the function has returned, but for its outputs: it outlives the trace."""
 
-    outputs: list[Any]
     output: recipes.Recipe
     writes: list[Write]
     distinct: distinct.Distinct
@@ -64,8 +63,9 @@ def trace(
             thread.capture = capture
             call_args, call_kwargs = _arguments(capture, values, args, kwargs, arguments)
             function = capture.view(capture.function, capture.root)
-            results.append(_result(capture, function(*call_args, **call_kwargs)))
-            return results[-1].outputs
+            outputs, result = _result(capture, function(*call_args, **call_kwargs))
+            results.append(result)
+            return outputs
         except BaseException:
             if capture.recorder is not None:
                 capture.recorder.abandon()
@@ -120,7 +120,7 @@ def written(capture: Capture, result: Any = None) -> tuple[Record, list[Any]]:
     Parameters:
         result: what the record is to give as the result, made of the real things.
     """
-    found = _result(capture, result)
+    outputs, found = _result(capture, result)
     _check_undisturbed(capture)
     record = Record(
         jaxpr=None,
@@ -130,12 +130,12 @@ def written(capture: Capture, result: Any = None) -> tuple[Record, list[Any]]:
         constants=[],
         writes=found.writes,
         output=found.output,
-        n_outputs=len(found.outputs),
+        n_outputs=len(outputs),
         distinct=distinct.Distinct(),
         result_tree=found.tree,
         result_outputs=found.leaves,
     )
-    return record, found.outputs
+    return record, outputs
 
 
 def view_arguments(
@@ -231,8 +231,8 @@ def _arguments(
     return arranged(arguments, seen)
 
 
-def _result(capture: Capture, result: Any) -> _Result:
-    """The function has returned: what it gives and what it has written, as recipes."""
+def _result(capture: Capture, result: Any) -> tuple[list[Any], _Result]:
+    """The function has returned: its outputs, and what it gives and has written as recipes."""
     if isinstance(result, (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)):
         name = getattr(capture.function, "__qualname__", repr(capture.function))
         raise UnsupportedStateError(
@@ -251,11 +251,11 @@ def _result(capture: Capture, result: Any) -> _Result:
     output = builder.build(result, "the result", None)
     builder.finish()
     capture.finish_arguments()
-    found = _Result(builder.outputs, output, writes, distinct.find(capture, writes))
+    found = _Result(output, writes, distinct.find(capture, writes))
     if capture.flatten_result:
         leaves, found.tree = jax.tree_util.tree_flatten(result)
         found.leaves = [builder.output_index(leaf) for leaf in leaves]
-    return found
+    return builder.outputs, found
 
 
 def _check_undisturbed(capture: Capture) -> None:
