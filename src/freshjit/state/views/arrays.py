@@ -48,8 +48,8 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
         capture.guard(path, "content", np.array(value))
         return _watched(capture, PlainCopy(value, same_layout(value), path))
     source = Source(capture, value, path)
-    if capture.seeing.has_given(path):
-        source.stand_for(capture.seeing.given_at(path))
+    if capture.seeing.has_given(capture.by_key(path)):
+        source.stand_for(capture.seeing.given_at(capture.by_key(path)))
     capture.mutable(source)
     capture.guard(path, "aval", (value.shape, value.dtype))
     return capture.remember(value, NumpyView(source, ()), path)
