@@ -421,3 +421,22 @@ def test_classes_that_are_keys_are_collected():
     scale._clear_cache()
     gc.collect()
     assert gone(references) == len(references)
+
+
+@pytest.mark.parametrize("make", [lambda: type("Made", (), {}), lambda: functools.lru_cache(lambda: 3)])
+def test_none_in_the_place_of_what_has_died_is_seen(make):
+    box = Target()
+
+    @jit
+    def f(x):
+        table = (None if box.part is None else 1, None in box.table, None in box.members)
+        return x if table == (1, False, False) else -x
+
+    for x in (1.0, jnp.ones(2)):  # the probe is written anew for the second
+        box.part = make()
+        box.table, box.members = {box.part: 1}, {box.part}
+        assert np.all(f(x) == x)
+    box.part, box.table, box.members = None, {None: 1}, {None}
+    gc.collect()
+    assert f(1.0) == -1.0
+    assert np.all(f(jnp.ones(2)) == -1.0)

@@ -112,7 +112,7 @@ def _key_check(wanted: Any) -> Callable[[Any], bool]:
         reference = weakref.ref(wanted)
     except TypeError:
         return lambda key: key is wanted
-    return lambda key: reference() is key
+    return lambda key: reference() is key and key is not None  # None is what a dead one gives
 
 
 def _anything(_: Any) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal, NamedTuple
 
-from freshjit.state.held import held
+from freshjit.state.held import GONE, held
 from freshjit.state.path import Path
 
 __all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "user_line"]
@@ -70,21 +70,23 @@ class Guard:
     Attributes:
         path: where.
         kind: what is compared.
-        value: what was found, in the form the kind needs; None if it was an object that is gone.
+        value: what was found, in the form the kind needs; ``GONE`` if it was an object that is no more.
         where: the user's line that read it.
     """
 
-    __slots__ = ("_held", "kind", "path", "where")
+    __slots__ = ("_held", "_is_none", "kind", "path", "where")
 
     def __init__(self, path: Path, kind: Kind, value: Any, where: SourceLine | None = None) -> None:
         self.path = path
         self.kind: Kind = kind
         self.where = where
         self._held = held(value)
+        self._is_none = value is None
 
     @property
     def value(self) -> Any:
-        return self._held()
+        value = self._held()
+        return GONE if value is None and not self._is_none else value
 
     @property
     def place(self) -> str:
