@@ -93,9 +93,16 @@ def fill_buffer(target: Any, contents: bytes) -> None:
 
 
 class _InOrder:
-    """A set whose first elements come in a given order, as long as they are in it."""
+    """A set whose first elements come in a given order, as long as they are in it.
+
+    It passes for a plain one, and what is made of it is one, with the order of a plain one's copy.
+    """
 
     order: tuple[Any, ...] = ()
+
+    @property
+    def __class__(self) -> Any:
+        return set if issubclass(type(self), set) else frozenset
 
     def __iter__(self) -> Iterator[Any]:
         rest = {id(value): value for value in base_of(self).__iter__(self)}
@@ -107,6 +114,21 @@ class _InOrder:
 
     def __repr__(self) -> str:
         return repr(base_of(self)(self))
+
+
+def _on_a_copy(name: str) -> Any:
+    def method(self: Any, *args: Any) -> Any:
+        base = base_of(self)
+        # Filled from a dict, it is as large as one filled from a set, with its elements at the same places.
+        return getattr(base, name)(base(dict.fromkeys(self)), *args)
+
+    return method
+
+
+for name in ("copy", "union", "intersection", "difference", "symmetric_difference"):
+    setattr(_InOrder, name, _on_a_copy(name))
+for name in ("__or__", "__and__", "__sub__", "__xor__"):
+    setattr(_InOrder, name, _on_a_copy(name))
 
 
 class OrderedSet(_InOrder, set[Any]):

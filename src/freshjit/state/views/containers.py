@@ -446,16 +446,37 @@ def _view_elements(capture: Capture, value: Any, elements: list[Any], path: Path
 
 
 def _copy_of_set(value: set[Any], elements: list[Any]) -> Any:
-    """A copy in the same order, which calls no ``__hash__``; of the same class, if that can be had so.
+    """A copy in the same order, which calls no ``__hash__`` of the user's; of the same class, if that can be.
 
     A copy of a set that once held more may have another order; and a view that is not the thing itself (a
     clone of a function) has another hash.
     """
     kind = type(value)
     view = kind.__new__(kind)
+    if kind is set and not all(map(_is_seen_as_itself, elements)):
+        return OrderedSet(elements)
+    for fill in _WAYS_TO_FILL:
+        set.clear(view)
+        fill(view, value, elements)
+        same_order = _same_things(members(view), elements)
+        if same_order and set.__sizeof__(view) == set.__sizeof__(value):
+            return view  # what is added comes to the same place, too
+    set.clear(view)
     set.update(view, value)
-    in_order = _same_things(members(view), elements) and all(map(_is_seen_as_itself, elements))
-    return view if in_order or kind is not set else OrderedSet(elements)
+    return view if _same_things(members(view), elements) or kind is not set else OrderedSet(elements)
+
+
+def _fill_one_by_one(view: set[Any], value: set[Any], elements: list[Any]) -> None:
+    if all(is_by_value(e) or type(e).__hash__ is object.__hash__ for e in elements):
+        set.update(view, iter(elements))
+
+
+# A table is larger or smaller, and its elements in another order, according to how it was filled.
+_WAYS_TO_FILL: tuple[Callable[[set[Any], set[Any], list[Any]], None], ...] = (
+    lambda view, value, elements: set.update(view, value),
+    _fill_one_by_one,
+    lambda view, value, elements: set.update(view, value, dict.fromkeys(value)),
+)
 
 
 def _is_seen_as_itself(value: Any) -> bool:
