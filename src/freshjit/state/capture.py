@@ -91,6 +91,7 @@ class Capture:
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
+        self.partly: dict[int, appending.PartialCopy] = {}  # the same
         self.keyed: dict[Path, Path] = {}  # items of dicts: by the path with its position, that with its key
         self.namespaces: dict[int, namespaces.Namespace] = {}
         self.cells: dict[int, Any] = {}
@@ -118,6 +119,9 @@ class Capture:
             return value
         entry = self.entries.get(id(value))
         if entry is not None:
+            partly = self.partly.pop(id(value), None)
+            if partly is not None:
+                partly.look_at_all()
             if entry.path is not path:
                 self.guard(path, "alias", entry.path)
             return entry.view
@@ -394,6 +398,7 @@ class Capture:
         self.owner_of_dict.clear()
         self.functions.clear()
         self.growing.clear()
+        self.partly.clear()
         self.keyed.clear()
         self.pathless.clear()
         self.classes_before = {}

@@ -101,7 +101,7 @@ class _InOrder:
     order: tuple[Any, ...] = ()
 
     @property
-    def __class__(self) -> Any:
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return set if issubclass(type(self), set) else frozenset
 
     def __iter__(self) -> Iterator[Any]:

@@ -322,12 +322,19 @@ def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
     capture.remember(value, view, path)
-    _fill_dict(capture, value, view, path)
+    fill_dict(capture, value, view, path)
     capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
     return view
 
 
-def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
+def fill_dict(
+    capture: Capture,
+    value: dict[Any, Any],
+    view: dict[Any, Any],
+    path: Path,
+    see: Callable[[Capture, Any, Path], Any] = _view,
+) -> None:
+    """Put the views of the items into the copy; ``see`` gives what is seen of each."""
     pairs = list(_pairs(value))
     keys = tuple(key for key, _ in pairs)
     base = base_of(value)
@@ -338,7 +345,7 @@ def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], pa
     views: list[Any] = [None] * len(pairs)
     for i in _pytree_order(keys):
         key, item = pairs[i]
-        views[i] = capture.view(item, _item(capture, value, path, key, i))
+        views[i] = see(capture, item, _item(capture, value, path, key, i))
     for i, key in enumerate(keys):
         base.__setitem__(view, _view_member(capture, key, _member(path, value, i)), views[i])
 
@@ -633,7 +640,7 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, dict):
         if isinstance(value, collections.defaultdict):
             view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
-        _fill_dict(capture, value, view, path)
+        fill_dict(capture, value, view, path)
         capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
         return view
     capture.guard(*_length(path, value))
