@@ -206,3 +206,46 @@ def test_what_is_added_to_a_set_comes_to_its_place(n):
         return add(), list(box.elements)
 
     assert program(jit) == program(lambda function: function)
+
+
+def use_again(table, x):
+    table["a"] = table.pop("a") + x
+
+
+def to_the_front(table, x):
+    table["new"] = x
+    collections.OrderedDict.move_to_end(table, "new", last=False)
+
+
+def equal_key(table, x):
+    table[1.0] = table.pop(1) + x
+
+
+@pytest.mark.parametrize("change", [use_again, to_the_front, equal_key])
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda f: f,
+        jax.grad,
+        jax.checkpoint,
+        lambda f: jax.grad(jax.grad(f)),
+        lambda f: lambda x: jax.vjp(f, x)[0],
+    ],
+)
+def test_the_order_of_keys_is_carried_out_of_a_transform(change, within):
+    def program(jit, within):
+        table = collections.OrderedDict({"a": jnp.float32(1.0), 1: jnp.float32(2.0), "b": jnp.float32(3.0)})
+
+        def loss(x):
+            change(table, 1.0)
+            return x * x
+
+        step = jit(lambda x: within(loss)(x))
+        order = []
+        for _ in range(2):
+            step(jnp.float32(3.0))
+            order.append([(repr(key), float(value)) for key, value in table.items()])
+            table.update({1: table.pop(1, table.get(1.0))})
+        return order
+
+    assert program(jit, within) == program(lambda f: f, lambda f: f)

@@ -10,7 +10,7 @@ import array
 import collections
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,15 @@ def members(container: Any) -> list[Any]:
     return list((kind if issubclass(kind, _InOrder) else base_of(container)).__iter__(container))
 
 
-def moved(now: Iterable[Any], before: Iterable[Any]) -> list[Any]:
-    """The keys of a dict that were taken out and put in again: they come after all that stayed, in order."""
+def moved(now: Iterable[Any], before: Collection[Any]) -> list[Any]:
+    """The keys of a dict that were taken out and put in again: they come after all that stayed, in order.
+
+    One that is equal only may have been put in its place.
+    """
     marks = [identity(key) for key in before]
     rest, known, keys = iter(marks), set(marks), list(now)
     stayed = len(list(itertools.takewhile(lambda key: identity(key) in rest, keys)))  # goes on from the last
-    return [key for key in keys[stayed:] if identity(key) in known]
+    return [key for key in keys[stayed:] if identity(key) in known or key in before]
 
 
 def refill_set(target: set[Any], wanted: list[Any]) -> None:
