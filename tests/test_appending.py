@@ -18,12 +18,13 @@ class Plain:
     def __init__(self):
         self.log, self.recent = [], collections.deque(maxlen=3)
         self.history = {"loss": [], "step": []}
-        self.pair = [[], []]
+        self.pair, self.twins = [[], []], ([], [])
         self.n = jnp.float32(0.0)
+        self.stats = {"n": jnp.float32(0.0), "loss": [], "by": {"a": [], "b": 1}, "last": None}
 
 
 class Slotted:
-    __slots__ = ("history", "log", "n", "pair", "recent")
+    __slots__ = ("history", "log", "n", "pair", "recent", "stats", "twins")
     __init__ = Plain.__init__
 
 
@@ -51,6 +52,36 @@ def to_items_of_a_dict(box, x):
 def to_an_item_of_a_list(box, x):
     box.pair[0].append(x)
     box.pair[-1].append(x + 1)
+
+
+def to_an_item_of_a_tuple(box, x):
+    box.twins[1].append(x)
+
+
+def beside_other_items(box, x):
+    box.stats["loss"].append(x)
+    box.stats["n"] += x
+    box.stats["by"]["a"].append(box.stats["n"])
+    box.stats["n"] = box.stats["n"] * 2
+    box.stats["loss"].extend([box.stats["n"], 1])
+    return box.stats["n"]
+
+
+def beside_other_items_that_come_first(box, x):
+    total = box.stats["n"] + x
+    box.stats["n"] = total
+    box.stats["loss"].append(total)
+
+
+def beside_other_items_of_a_gradient(box, x):
+    def loss(w):
+        box.stats["n"] += w
+        box.stats["loss"].append(w * w)
+        return jnp.sum(w * w * w)
+
+    out = slope(loss, x, 3 * x * x)
+    box.stats["loss"].append(box.stats["n"])
+    return out
 
 
 def to_a_global(box, x):
@@ -91,6 +122,10 @@ ONLY_APPEND = [
     to_deque,
     to_items_of_a_dict,
     to_an_item_of_a_list,
+    to_an_item_of_a_tuple,
+    beside_other_items,
+    beside_other_items_that_come_first,
+    beside_other_items_of_a_gradient,
     to_a_global,
     through_a_helper,
     under_a_gradient,
@@ -103,7 +138,7 @@ def plainly(value, inside=()):
     if isinstance(value, jax.Array):
         return value.tolist()
     if isinstance(value, (Plain, Slotted)):
-        names = ("history", "log", "n", "pair", "recent")
+        names = Slotted.__slots__
         return "box" if value in inside else {n: plainly(getattr(value, n), (*inside, value)) for n in names}
     if isinstance(value, dict):
         return {k: plainly(v, inside) for k, v in value.items()}
@@ -198,7 +233,76 @@ def first_of_missing(box, x):
         box.history["other"] = []
 
 
+def takes_an_item_and_looks(box, x):
+    box.stats["n"] += x
+    box.stats["loss"].append(x)
+    return len(box.stats["loss"]), box.stats["by"]["b"]
+
+
+def takes_an_item_and_hands_the_dict_on(box, x):
+    box.stats["n"] += x
+    box.stats["loss"].append(x)
+    stats = box.stats
+    stats["loss"].append(stats["n"])
+    stats["by"]["a"].append(len(stats["loss"]))
+    return sorted(stats), list(stats["loss"])
+
+
+def sets_the_list(box, x):
+    box.stats["n"] += 1
+    box.stats["loss"] = [*box.stats["loss"], x]
+    box.stats["loss"].append(x)
+    box.stats["by"] = {"a": [x]}
+    box.stats["by"]["a"].append(len(box.stats))
+
+
+def adds_in_place(box, x):
+    box.stats["n"] += 1
+    box.stats["loss"] += [x]
+    box.stats["new"] = [x]
+    box.stats["new"].append(x)
+
+
+def looks_after_a_gradient(box, x):
+    box.stats["n"] += x
+
+    def loss(w):
+        box.stats["loss"].append(w)
+        box.stats["n"] += w
+        inner = len(box.stats["loss"]), len(box.stats["by"])
+        return w * inner[0] * inner[1]
+
+    out = slope(loss, x, jnp.float32(2 * (len(box.stats["loss"]) + 1)))
+    return out, box.stats
+
+
+def one_dict_in_two_places(box, x):
+    box.history = box.stats
+    box.stats["n"] += x
+    box.history["loss"].append(x)
+    return len(box.history["loss"]), box.history["n"]
+
+
+def missing_item(box, x):
+    box.stats["n"] += x
+    try:
+        box.stats["gone"].append(x)
+    except KeyError as error:
+        box.stats["last"] = str(error)
+    try:
+        box.stats[[]].append(x)
+    except TypeError:
+        box.stats["loss"].append("no key")
+
+
 LOOK = [
+    takes_an_item_and_looks,
+    takes_an_item_and_hands_the_dict_on,
+    sets_the_list,
+    adds_in_place,
+    looks_after_a_gradient,
+    one_dict_in_two_places,
+    missing_item,
     looks_afterwards,
     looks_first,
     looks_in_between,

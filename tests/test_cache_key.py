@@ -691,6 +691,18 @@ def test_a_place_that_makes_a_program_again_and_again_is_named_once(edit, read, 
     assert len(found) == 1
 
 
+def test_text_in_an_argument_is_to_be_left_out_of_it():
+    f = jit(lambda batch, x: x * batch["data"]["x"])
+    message = r"different values of batch\['data'\]\['id'\] \(read at .*\)\.\n.*Leave it out of the argument"
+
+    def run():
+        for n in range(20):
+            f({"data": {"x": jnp.ones(2), "id": f"sample {n}"}}, 1.0)
+
+    with pytest.warns(FreshjitWarning, match=message):
+        run()
+
+
 def test_many_programs_of_which_no_place_makes_more_than_two_are_not_reported():
     box = Box(**{f"flag{i}": False for i in range(5)})
     f = jit(lambda x: x + sum(2**i for i in range(5) if getattr(box, f"flag{i}")))

@@ -151,3 +151,101 @@ def test_a_proxy_whose_object_is_gone_is_refused():
 
     with pytest.raises(UnsupportedStateError, match=r"weakref\.proxy whose object is gone"):
         f(1.0)
+
+
+def grown(n):
+    """A set that was filled one by one, whose table is larger than that of its copy."""
+    elements = set()
+    for i in range(n):
+        elements.add(i)
+    return elements
+
+
+def shrunk():
+    """One whose copy has another order."""
+    elements = set(range(64, 0, -1)) | {1000, 64, 0}
+    elements.difference_update(range(1, 60))
+    return elements
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: functions(set), shrunk, *(lambda n=n: grown(n) for n in (1, 4, 5, 9, 17, 18, 19, 80))]
+)
+def test_a_set_is_a_plain_one_inside_and_so_is_what_is_made_of_it(make):
+    box = Kind()
+    box.elements = make()
+
+    def program(jit):
+        @jit
+        def look():
+            seen = box.elements
+            made = [seen.copy(), seen | {-1}, seen - {0}, seen & seen, seen ^ {-1}, seen.union([-1])]
+            kinds = type(seen) is set, seen.__class__ is set, [type(value) is set for value in made]
+            return kinds, [len(value) for value in made], [name(value) for value in seen], made[0]
+
+        kinds, lengths, order, copied = look()
+        return kinds, lengths, order, sorted(map(name, copied))
+
+    def name(element):
+        return element if isinstance(element, int) else element(1.0)
+
+    assert program(jit) == program(lambda function: function)
+
+
+@pytest.mark.parametrize("n", range(1, 40, 3))
+def test_what_is_added_to_a_set_comes_to_its_place(n):
+    def program(jit):
+        box = Kind()
+        box.elements = grown(n)
+
+        @jit
+        def add():
+            box.elements.update([97, 17])
+            return list(box.elements), list(box.elements.copy())
+
+        return add(), list(box.elements)
+
+    assert program(jit) == program(lambda function: function)
+
+
+def use_again(table, x):
+    table["a"] = table.pop("a") + x
+
+
+def to_the_front(table, x):
+    table["new"] = x
+    collections.OrderedDict.move_to_end(table, "new", last=False)
+
+
+def equal_key(table, x):
+    table[1.0] = table.pop(1) + x
+
+
+@pytest.mark.parametrize("change", [use_again, to_the_front, equal_key])
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda f: f,
+        jax.grad,
+        jax.checkpoint,
+        lambda f: jax.grad(jax.grad(f)),
+        lambda f: lambda x: jax.vjp(f, x)[0],
+    ],
+)
+def test_the_order_of_keys_is_carried_out_of_a_transform(change, within):
+    def program(jit, within):
+        table = collections.OrderedDict({"a": jnp.float32(1.0), 1: jnp.float32(2.0), "b": jnp.float32(3.0)})
+
+        def loss(x):
+            change(table, 1.0)
+            return x * x
+
+        step = jit(lambda x: within(loss)(x))
+        order = []
+        for _ in range(2):
+            step(jnp.float32(3.0))
+            order.append([(repr(key), float(value)) for key, value in table.items()])
+            table.update({1: table.pop(1, table.get(1.0))})
+        return order
+
+    assert program(jit, within) == program(lambda f: f, lambda f: f)

@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import gc
 import pickle
 
 import jax
@@ -700,3 +701,37 @@ def test_objects_that_change_places_are_committed_by_their_arrays():
     assert float(model.layers[0].w[0, 0]) == 7.0
     assert float(model.layers[1].w[0, 0]) == 0.5
     assert all(a is b for a, b in zip(model.layers, layers, strict=True)), "values move, objects stay"
+
+
+def test_items_of_objects_are_found_by_these_though_their_order_has_changed():
+    class Key:
+        def __init__(self, name):
+            self.name = name
+
+        def __repr__(self):
+            return self.name
+
+    class Net:
+        def __init__(self):
+            self.a, self.b = Key("a"), Key("b")
+            self.table = {self.a: jnp.float32(1.0), self.b: (2.0, jnp.float32(3.0))}
+
+        def step(self, x):
+            self.table[self.a] = self.table[self.a] + x
+            n, value = self.table[self.b]
+            self.table[self.b] = n + 1, value * x
+
+    net = Net()
+    pure = functionalize(net.step)
+    state = pure.read(1.0)
+    names = ["self.table[a]", "self.table[b][0]", "self.table[b][1]"]
+    net.table[net.a] = net.table.pop(net.a)
+    _, new = pure(state, 10.0)
+    assert sorted(state) == sorted(new) == names
+    pure.commit(new)
+    assert net.table == {net.b: (3.0, jnp.float32(30.0)), net.a: jnp.float32(11.0)}
+    assert sorted(pure.read(1.0)) == names
+    del net.table[net.a], net.a
+    gc.collect()
+    with pytest.raises(StateMismatchError, match=r"self\.table\[a\] cannot be written"):
+        pure.commit(new)

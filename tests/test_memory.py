@@ -1,5 +1,6 @@
 """freshjit keeps nothing of the user's alive, and its own books do not grow."""
 
+import functools
 import gc
 import sys
 import weakref
@@ -330,3 +331,112 @@ def test_tuples_among_the_keys_of_a_dict_may_be_made_again():
     graph.weights = {(a, b): jnp.float32(0.0), (b, True): jnp.float32(2.0)}
     assert total(2.0) == 4.0
     assert total._cache_size() - before == 2
+
+
+def read_the_items(box, x):
+    return x * sum(box.table.values())
+
+
+def look_up(box, x):
+    return x * box.table[box.key] * (box.key in box.members) * box.pairs[box.key, 1]
+
+
+def write(box, x):
+    box.table[box.key] = box.table[box.key] * x
+    box.pairs[Target(), x.shape] = x
+    box.members.add(box.other)
+    del box.table[box.other]
+
+
+def in_a_loop(box, x):
+    def body(total, _):
+        box.table[box.key] = box.table[box.key] + x
+        return total, None
+
+    return jax.lax.scan(body, 0.0, None, length=2)[0]
+
+
+def go_over_the_keys(box, x):
+    return x * sum(key.scale for key in box.table) * len(box.sets)
+
+
+def take_a_slice_apart(box, x):
+    return x * box.part.stop.scale
+
+
+def hand_the_key_out(box, x):
+    return [box.key, box.table, {box.other: x}]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [read_the_items, look_up, write, in_a_loop, go_over_the_keys, take_a_slice_apart, hand_the_key_out],
+)
+def test_objects_that_are_keys_are_collected_and_share_a_program(function):
+    fast, references = jit(lambda box, x: function(box, x)), []
+    before = fast._cache_size()
+    for _ in range(1000 if function is look_up else 30):
+        box, key, other = Target(), Target(), Target()
+        key.scale = other.scale = 2.0
+        box.key, box.other, box.part = key, other, slice(1, key)
+        box.table, box.members = {key: jnp.ones(4), other: jnp.ones(4)}, {key}
+        box.pairs, box.sets = {(key, 1): 2.0, (other, "b"): 3.0}, {frozenset([key]): 1.0}
+        out = fast(box, jnp.ones(4))
+        references += [weakref.ref(thing) for thing in (box, key, other)]
+    del box, key, other, out
+    assert gone(references) == len(references)
+    assert fast._cache_size() - before == 1
+
+
+def test_arguments_of_memoised_functions_are_collected():
+    @functools.lru_cache
+    def scale(key, factor=1.0):
+        return factor * key.scale
+
+    fast, references = jit(lambda box, x: x * scale(box.key) * scale(box.key, factor=2.0)), []
+    for i in range(10):
+        box = Target()
+        box.key = Target()
+        box.key.scale = i
+        assert fast(box, 1.0) == 2.0 * i * i
+        references += [weakref.ref(box), weakref.ref(box.key)]
+        scale.cache_clear()
+    del box
+    assert gone(references) == len(references)
+
+
+def test_classes_that_are_keys_are_collected():
+    @functools.singledispatch
+    def scale(thing):
+        return 2.0
+
+    fast, references = jit(lambda box, x: x * box.table[box.key] * scale(box.key())), []
+    for _ in range(10):
+        box = Target()
+        box.key = type("Made", (), {})
+        box.table = {box.key: jnp.float32(3.0)}
+        assert fast(box, 1.0) == 6.0
+        references.append(weakref.ref(box.key))
+    del box
+    scale._clear_cache()
+    gc.collect()
+    assert gone(references) == len(references)
+
+
+@pytest.mark.parametrize("make", [lambda: type("Made", (), {}), lambda: functools.lru_cache(lambda: 3)])
+def test_none_in_the_place_of_what_has_died_is_seen(make):
+    box = Target()
+
+    @jit
+    def f(x):
+        table = (None if box.part is None else 1, None in box.table, None in box.members)
+        return x if table == (1, False, False) else -x
+
+    for x in (1.0, jnp.ones(2)):  # the probe is written anew for the second
+        box.part = make()
+        box.table, box.members = {box.part: 1}, {box.part}
+        assert np.all(f(x) == x)
+    box.part, box.table, box.members = None, {None: 1}, {None}
+    gc.collect()
+    assert f(1.0) == -1.0
+    assert np.all(f(jnp.ones(2)) == -1.0)

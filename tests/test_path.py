@@ -1,11 +1,14 @@
 """Paths print as Python, read what they say, and are the same object for the same steps."""
 
+import collections
 import gc
 import types
+import weakref
 
 import pytest
 
 from freshjit.programs import checks
+from freshjit.state.held import GONE
 from freshjit.state.path import Path
 
 SELF = Path.root("args[0]", "self")
@@ -58,6 +61,7 @@ class Thing:
         (SELF.to("dictitem", "x"), "self.x"),
         (SELF.to("rawitem", ("dict", "k")), "self['k']"),
         (SELF.to("elements", "set"), "self"),
+        (SELF.to("values", "dict"), "self"),
         (SELF.to("mapping"), "self"),
         (SELF.to("call", (1, "a")), "self(1, 'a')"),
         (SELF.to("cell", 0, "closure weights"), "closure weights"),
@@ -151,6 +155,42 @@ def test_reading_elements_past_the_methods_of_a_subclass():
 
     assert read(SELF.to("elements", "dict"), Odd(a=1, b=2)) == ("a", "b")
     assert read(SELF.to("elements", "dict").item(1), Odd(a=1, b=2)) == "b"
+
+
+def test_reading_the_values_of_a_dict_by_position():
+    moved = collections.OrderedDict(a=1, b=2)
+    moved.move_to_end("a")
+    assert read(SELF.to("values", "OrderedDict").item(0), moved, OrderedDict=collections.OrderedDict) == 2
+
+
+def test_a_path_keeps_no_object_alive():
+    root = Path.root("fn", "f")
+    thing = Thing()
+    edge = collections.namedtuple("Edge", "start weight")(thing, 1)
+    group = frozenset([thing])
+    paths = [root.item(thing), root.item(edge), root.to("rawitem", ("dict", group))]
+    called = root.to("callwith", ((thing,), (("to", thing),)))
+    assert [p.index for p in paths] == [thing, edge, group]
+    assert type(paths[1].index) is type(edge)
+    assert root.item(thing) is paths[0]
+    assert read(called, lambda first, to: (first, to)) == (thing, thing)
+    reference = weakref.ref(thing)
+    del thing, edge, group
+    gc.collect()
+    assert reference() is None
+    assert paths[0].index is GONE
+
+
+def test_a_path_by_position_as_one_by_key():
+    root = Path.root("fn", "f")
+    first, inner = Thing(), Thing()
+    table = root.attr("table")
+    place = table.to("values", "dict").item(0)
+    within = place.attr("more").to("values", "dict").item(1)
+    keyed = {place: table.item(first), within: place.attr("more").item(inner)}
+    assert within.attr("w").by_key(keyed) is table.item(first).attr("more").item(inner).attr("w")
+    assert table.by_key(keyed) is table
+    assert root.by_key(keyed) is root
 
 
 def test_reading_what_a_mapping_proxy_shows():

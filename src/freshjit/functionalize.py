@@ -18,6 +18,7 @@ from freshjit.state.active import thread
 from freshjit.state.arguments import parameters_of, plan, root_of, wrap
 from freshjit.state.capture import Capture
 from freshjit.state.guards import user_line
+from freshjit.state.held import GONE
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path, is_within
 from freshjit.state.record import Entry, Mutable
@@ -94,7 +95,7 @@ class Functional(Generic[P, R]):
             read = {id(slot.path) for slot in capture.slots}
             read |= {id(thing.path) for thing in _written_arrays(capture, apart.changes.changes)}
             found = {
-                self._name(e.path): _present(capture, e)
+                self._name(capture, e.path): _present(capture, e)
                 for e in capture.entries.values()
                 if id(e.path) in read
             }
@@ -106,7 +107,7 @@ class Functional(Generic[P, R]):
                 except KeyError:
                     continue
                 for path, value in _entries(capture, change.thing.place(change.key), content):
-                    found.setdefault(self._name(path), value)
+                    found.setdefault(self._name(capture, path), value)
             return State(found)
 
         return self._run(look, args, kwargs)
@@ -229,15 +230,16 @@ class Functional(Generic[P, R]):
             if isinstance(thing, made.Made):
                 continue  # nobody's state
             for path, value in _contents_written(capture, thing):
-                name = self._name(path)
+                name = self._name(capture, path)
                 for old in [n for n in values if is_within(n, name)]:
                     del values[old]
                 if value is not GAP:
-                    values.update({self._name(p): v for p, v in _entries(capture, path, value)})
+                    values.update({self._name(capture, p): v for p, v in _entries(capture, path, value)})
         return State(values)
 
-    def _name(self, path: Path) -> str:
+    def _name(self, capture: Capture, path: Path) -> str:
         """The key of a path: as it is printed, numbered if two different ones are printed alike."""
+        path = capture.by_key(path)
         trail = path.trail
         name = self._names.get(trail)
         if name is None:
@@ -448,7 +450,7 @@ class _Writes:
         action = _ACTIONS.get(path.step)
         if isinstance(holder, type):
             action = "setclass"
-        if action is None or holder is None:
+        if action is None or holder is None or path.index is GONE:
             raise StateMismatchError(
                 f"{path} cannot be written: there is nothing, or nothing that can change, to hold it.\n"
                 "Leave it out of the state that is committed."

@@ -12,6 +12,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError
+from freshjit.state.guards import ANYTHING
 from freshjit.state.hooks import class_entry
 from freshjit.state.values import form, is_by_value, same_value
 
@@ -100,6 +101,8 @@ class KeysCheck:
 
 
 def _key_check(wanted: Any) -> Callable[[Any], bool]:
+    if wanted is ANYTHING:
+        return _anything
     if is_by_value(wanted):
         return lambda key: same_value(key, wanted)
     if isinstance(wanted, tuple):
@@ -109,7 +112,11 @@ def _key_check(wanted: Any) -> Callable[[Any], bool]:
         reference = weakref.ref(wanted)
     except TypeError:
         return lambda key: key is wanted
-    return lambda key: reference() is key
+    return lambda key: reference() is key and key is not None  # None is what a dead one gives
+
+
+def _anything(_: Any) -> bool:
+    return True
 
 
 def _holds(same: Callable[[Any], bool], part: Any) -> bool:

@@ -283,7 +283,7 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
         case "type":
             return f"type({value}) is not {writer.constant(wanted)}"
         case "is":
-            return f"{value} is not {writer.constant(wanted)}"
+            return _another(writer, value, wanted)
         case "value":
             return _value_condition(writer, value, wanted)
         case "equal":
@@ -337,10 +337,16 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             raise AssertionError("the outcome of an expression is checked by itself")
 
 
+def _another(writer: Writer, value: str, wanted: Any) -> str:
+    """True if it is another object. None is no dead one, though a weak reference to that gives None."""
+    known = writer.constant(wanted)
+    return f"{value} is not {known} or {value} is None" if known.endswith("()") else f"{value} is not {known}"
+
+
 def _value_condition(writer: Writer, value: str, wanted: Any) -> str:
     kind = type(wanted)
     if isinstance(wanted, type):
-        return f"{value} is not {writer.constant(wanted)}"
+        return _another(writer, value, wanted)
     if wanted is None or kind is bool or wanted is Ellipsis or wanted is NotImplemented:
         return f"{value} is not {wanted!r}"
     # Mostly it is the very same object, which is the cheapest thing to find out.

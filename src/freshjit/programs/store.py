@@ -23,7 +23,7 @@ from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
 from freshjit.state.active import thread
 from freshjit.state.guards import Frozen, Guard, user_line
-from freshjit.state.path import alike
+from freshjit.state.path import Path, alike
 
 __all__ = ["Store", "store_for"]
 
@@ -37,6 +37,11 @@ _ANOTHER_VALUE = (
     "different values of",
     "Read it outside and pass on what matters of it, or keep its values few. A number that only takes part "
     "in arithmetic can be an array (jnp.asarray).",
+)
+_IN_AN_ARGUMENT = (
+    "different values of",
+    "An argument that holds a string, or anything else that is no array and no number, is read as a whole. "
+    "Leave it out of the argument if the function does not need it, or keep its values few.",
 )
 _IN_WHOLE = (
     "A container is read as a whole, but for a list that is only appended to. Keep what changes its form in "
@@ -124,7 +129,8 @@ class Store:
             if len(found) >= STORM and label not in self._warned_about:
                 self._warned_about.add(label)
                 where = next(iter(found.values())).where
-                what, remedy = _STORMS.get(kind, _ANOTHER_VALUE)
+                in_argument = all(_is_in_an_argument(guard.path) for guard in found.values())
+                what, remedy = _STORMS.get(kind, _IN_AN_ARGUMENT if in_argument else _ANOTHER_VALUE)
                 warn(
                     f"{self.name} has been compiled {len(found)} times for {what} {label}"
                     f"{f' (read at {where})' if where else ''}.\n{remedy}",
@@ -214,6 +220,16 @@ class Store:
             groups[program.signature] = (*groups.get(program.signature, ()), program)
         self._by_signature = groups
         self.latest = None
+
+
+def _is_in_an_argument(path: Path) -> bool:
+    """Whether it is an item of a container that was passed, or of one in it."""
+    place = path
+    while place.parent is not None:
+        if place.step != "item":
+            return False
+        place = place.parent
+    return place is not path and place.step == "root" and place.key.startswith(("args[", "kwargs["))
 
 
 def _what_it_was(guard: Guard) -> Any:

@@ -91,6 +91,8 @@ class Capture:
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
+        self.partly: dict[int, appending.PartialCopy] = {}  # the same
+        self.keyed: dict[Path, Path] = {}  # items of dicts: by the path with its position, that with its key
         self.namespaces: dict[int, namespaces.Namespace] = {}
         self.cells: dict[int, Any] = {}
         self.functions = attributes.Functions()
@@ -117,6 +119,9 @@ class Capture:
             return value
         entry = self.entries.get(id(value))
         if entry is not None:
+            partly = self.partly.pop(id(value), None)
+            if partly is not None:
+                partly.look_at_all()
             if entry.path is not path:
                 self.guard(path, "alias", entry.path)
             return entry.view
@@ -239,11 +244,15 @@ class Capture:
         slot = Slot(path, concrete, kind, user_line(), host=array if is_numpy else None)
         self.slots.append(slot)
         if self.seeing.given is not None:
-            return self.seeing.given_at(path)
+            return self.seeing.given_at(self.by_key(path))
         self._slot_of[id(concrete)] = slot
         if self.outer is not None:
             return arrays.to_jax(self.outer.view(array, path.on(self.bases)))
         return self.recorder.input(concrete)
+
+    def by_key(self, path: Path) -> Path:
+        """The path to use outside of this run, for which positions in dicts mean nothing."""
+        return path.by_key(self.keyed)
 
     @property
     def saw_numpy(self) -> bool:
@@ -398,6 +407,8 @@ class Capture:
         self.owner_of_dict.clear()
         self.functions.clear()
         self.growing.clear()
+        self.partly.clear()
+        self.keyed.clear()
         self.pathless.clear()
         self.classes_before = {}
         self._keep.clear()

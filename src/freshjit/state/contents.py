@@ -10,7 +10,7 @@ import array
 import collections
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,15 @@ def members(container: Any) -> list[Any]:
     return list((kind if issubclass(kind, _InOrder) else base_of(container)).__iter__(container))
 
 
-def moved(now: Iterable[Any], before: Iterable[Any]) -> list[Any]:
-    """The keys of a dict that were taken out and put in again: they come after all that stayed, in order."""
+def moved(now: Iterable[Any], before: Collection[Any]) -> list[Any]:
+    """The keys of a dict that were taken out and put in again: they come after all that stayed, in order.
+
+    One that is equal only may have been put in its place.
+    """
     marks = [identity(key) for key in before]
     rest, known, keys = iter(marks), set(marks), list(now)
     stayed = len(list(itertools.takewhile(lambda key: identity(key) in rest, keys)))  # goes on from the last
-    return [key for key in keys[stayed:] if identity(key) in known]
+    return [key for key in keys[stayed:] if identity(key) in known or key in before]
 
 
 def refill_set(target: set[Any], wanted: list[Any]) -> None:
@@ -93,9 +96,16 @@ def fill_buffer(target: Any, contents: bytes) -> None:
 
 
 class _InOrder:
-    """A set whose first elements come in a given order, as long as they are in it."""
+    """A set whose first elements come in a given order, as long as they are in it.
+
+    It passes for a plain one, and what is made of it is one, with the order of a plain one's copy.
+    """
 
     order: tuple[Any, ...] = ()
+
+    @property
+    def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return set if issubclass(type(self), set) else frozenset
 
     def __iter__(self) -> Iterator[Any]:
         rest = {id(value): value for value in base_of(self).__iter__(self)}
@@ -107,6 +117,21 @@ class _InOrder:
 
     def __repr__(self) -> str:
         return repr(base_of(self)(self))
+
+
+def _on_a_copy(name: str) -> Any:
+    def method(self: Any, *args: Any) -> Any:
+        base = base_of(self)
+        # Filled from a dict, it is as large as one filled from a set, with its elements at the same places.
+        return getattr(base, name)(base(dict.fromkeys(self)), *args)
+
+    return method
+
+
+for name in ("copy", "union", "intersection", "difference", "symmetric_difference"):
+    setattr(_InOrder, name, _on_a_copy(name))
+for name in ("__or__", "__and__", "__sub__", "__xor__"):
+    setattr(_InOrder, name, _on_a_copy(name))
 
 
 class OrderedSet(_InOrder, set[Any]):

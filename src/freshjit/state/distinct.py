@@ -50,6 +50,7 @@ _GROWABLE = "list or deque"  # what is only appended to is not asked for its typ
 # The same for any code that does not compare identities.
 _UNCHANGING = (
     tuple,
+    slice,
     frozenset,
     jax.Array,
     np.ndarray,

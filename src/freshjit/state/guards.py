@@ -11,10 +11,10 @@ from __future__ import annotations
 import sys
 from typing import Any, Literal, NamedTuple
 
-from freshjit.state.held import held
+from freshjit.state.held import GONE, held
 from freshjit.state.path import Path
 
-__all__ = ["Frozen", "Guard", "Kind", "SourceLine", "user_line"]
+__all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "user_line"]
 
 Kind = Literal[
     "type",  # type(p) is value
@@ -26,7 +26,7 @@ Kind = Literal[
     "buffer",  # a bytearray or array.array: its bytes
     "content",  # an array whose value the traced code needed: (dtype, shape, bytes)
     "len",  # number of elements
-    "keys",  # the keys of a dict, or the elements of a set, in order
+    "keys",  # the keys of a dict, or the elements of a set, in order; ANYTHING: see the guards on that one
     "alias",  # p is the object at another path
     "absent",  # the instance at p has no attribute of its own by this name
     "classless",  # no class in the MRO of the class at p has this name
@@ -40,6 +40,17 @@ Kind = Literal[
     "subclass",  # the class at p is, or is not, a subclass of an abstract one: (class, answer)
     "default",  # the class at p has the default object.__setattr__
 ]
+
+
+class _Anything:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+ANYTHING = _Anything()
+"""Among keys or elements, or in them: an object that has guards of its own, which any like it may pass."""
 
 
 class SourceLine(NamedTuple):
@@ -59,21 +70,23 @@ class Guard:
     Attributes:
         path: where.
         kind: what is compared.
-        value: what was found, in the form the kind needs; None if it was an object that is gone.
+        value: what was found, in the form the kind needs; ``GONE`` if it was an object that is no more.
         where: the user's line that read it.
     """
 
-    __slots__ = ("_held", "kind", "path", "where")
+    __slots__ = ("_held", "_is_none", "kind", "path", "where")
 
     def __init__(self, path: Path, kind: Kind, value: Any, where: SourceLine | None = None) -> None:
         self.path = path
         self.kind: Kind = kind
         self.where = where
         self._held = held(value)
+        self._is_none = value is None
 
     @property
     def value(self) -> Any:
-        return self._held()
+        value = self._held()
+        return GONE if value is None and not self._is_none else value
 
     @property
     def place(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["Kept", "all_classes", "held", "may_die"]
+__all__ = ["GONE", "Held", "Kept", "all_classes", "held", "may_die", "strongly", "weakly"]
 
 # Values whose lifetime is nobody's concern, or which others may hold only through us.
 _KEPT = (types.ModuleType, types.BuiltinFunctionType, jax.Array, np.ndarray, np.dtype, weakref.ref)
@@ -64,7 +64,47 @@ def held(value: Any) -> Callable[[], Any]:
     return lambda: value
 
 
-_GONE = object()
+GONE = object()
+"""Stands for what is there no longer; equal to nothing else."""
+
+
+class Held:
+    """Stands for an object that it does not keep alive; equal to what stands for the same one."""
+
+    __slots__ = ("_get", "_id")
+
+    def __init__(self, value: Any) -> None:
+        self._get, self._id = weakref.ref(value), id(value)
+
+    def __call__(self) -> Any:
+        value = self._get()
+        return GONE if value is None else value
+
+    def __hash__(self) -> int:
+        return self._id
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Held and self._get() is not None and self() is other())
+
+
+def weakly(value: Any) -> Any:
+    """The same, be it a tuple or not, with a ``Held`` for every object that it must not keep alive."""
+    if isinstance(value, tuple):
+        parts = list(map(weakly, tuple.__iter__(value)))
+        same = all(a is b for a, b in zip(parts, tuple.__iter__(value), strict=True))
+        return value if same else tuple.__new__(type(value), parts)
+    if isinstance(value, frozenset):
+        return value if all(part is weakly(part) for part in frozenset.__iter__(value)) else Held(value)
+    return Held(value) if may_die(value) else value
+
+
+def strongly(value: Any) -> Any:
+    """What ``weakly`` was given."""
+    if isinstance(value, tuple):
+        parts = list(map(strongly, tuple.__iter__(value)))
+        same = all(a is b for a, b in zip(parts, tuple.__iter__(value), strict=True))
+        return value if same else tuple.__new__(type(value), parts)
+    return value() if type(value) is Held else value
 
 
 def _mortal(value: Any) -> bool:
@@ -73,4 +113,4 @@ def _mortal(value: Any) -> bool:
 
 def _part(get: Callable[[], Any], was_there: bool) -> Any:
     value = get()
-    return _GONE if value is None and was_there else value
+    return GONE if value is None and was_there else value

@@ -11,9 +11,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from keyword import iskeyword
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from freshjit.state.held import Kept, held
+from freshjit.state.held import Kept, held, strongly, weakly
 
 __all__ = ["Path", "Step", "alike", "is_name", "is_within", "shown"]
 
@@ -27,6 +27,7 @@ Step = Literal[
     "item",  # p[key]
     "rawitem",  # p[key] for a subclass of dict or list, without its own __getitem__
     "elements",  # what is in a container, or the keys of a dict, as a tuple; the key is the base class
+    "values",  # what a dict holds, as a tuple: where objects are keys, its items go by their position
     "mapping",  # what a mapping proxy shows
     "cell",  # the n-th cell of a function
     "contents",  # the value inside a cell
@@ -46,7 +47,8 @@ class Path:
     Attributes:
         parent: the path this one continues, None for a root.
         step: what kind of step leads here from the parent.
-        key: which one: a name, an index, a dictionary key, the arguments of a call.
+        key: which one: a name, an index, a dictionary key, the arguments of a call; objects in it, which
+            a path must not keep alive, are held weakly (``held.weakly``).
         label: how this location is written for a person.
     """
 
@@ -74,8 +76,8 @@ class Path:
 
     @property
     def index(self) -> Any:
-        """The key of an element in its container."""
-        return self.key[1] if self.step == "rawitem" else self.key
+        """The key of an element in its container; ``GONE`` if it was an object that is no more."""
+        return strongly(self.key[1] if self.step == "rawitem" else self.key)
 
     @staticmethod
     def root(key: str, label: str) -> Path:
@@ -84,10 +86,10 @@ class Path:
 
     def to(self, step: Step, key: Any = None, label: str | None = None) -> Path:
         """The location one step further."""
-        slot = (step, _hashable(key))
+        slot = (step, _hashable(weakly(key)))
         known = self._children.get(slot)
         if known is None:
-            known = Path(self, step, key, self._label(step, key) if label is None else label)
+            known = Path(self, step, weakly(key), self._label(step, key) if label is None else label)
             self._children[slot] = known
         return known
 
@@ -99,6 +101,22 @@ class Path:
             steps.append(root)
             root = root.parent
         place = root if root.step == "constant" else bases[root.key]
+        for step in reversed(steps):
+            place = place.to(step.step, step.key, step.label)
+        return place
+
+    def by_key(self, keyed: Mapping[Path, Path]) -> Path:
+        """The same place by the keys of dicts where it goes by positions, for what outlives their order.
+
+        Parameters:
+            keyed: for each item found by its position, the same by its key.
+        """
+        steps: list[Path] = []
+        place = self
+        while place.parent is not None:
+            place = keyed.get(place, place)
+            steps.append(place)
+            place = cast(Path, place.parent)
         for step in reversed(steps):
             place = place.to(step.step, step.key, step.label)
         return place
@@ -148,7 +166,7 @@ class Path:
             parent: expression for the parent path.
             constant: function that turns an object into an expression usable in the code.
         """
-        key = self.key
+        key = strongly(self.key)
         match self.step:
             case "root":
                 return key
@@ -171,6 +189,8 @@ class Path:
                 return f"{base}.__getitem__({parent}, {constant(index)})"
             case "elements":
                 return f"(*{key}.__iter__({parent}),)"
+            case "values":
+                return f"(*{key}.values({parent}),)"
             case "mapping":
                 return f"referents({parent})[0]"
             case "cell":

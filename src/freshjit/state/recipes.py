@@ -151,7 +151,7 @@ class Builder:
     def _build(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         """The same, but for the contents of new objects in it."""
         capture = self._capture
-        if is_plain(value) and type(value) is not slice:
+        if is_plain(value):
             return Constant(value)
         if type(value) is NumberView:
             return Host(value)

@@ -83,7 +83,8 @@ _FORMS: dict[type, Callable[[Any], Any]] = {
 
 def is_plain(value: Any) -> bool:
     """Whether ``value`` is one of Python's own immutable values, compared by type and bits."""
-    return type(value) in _PLAIN
+    kind = type(value)
+    return kind in _PLAIN and (kind is not slice or all(map(is_by_value, _parts(value))))
 
 
 def is_by_value(value: Any) -> bool:

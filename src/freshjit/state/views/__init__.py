@@ -89,6 +89,7 @@ _EXACT: dict[type, View] = {
     bytearray: containers.view_buffer,
     array.array: containers.view_buffer,
     memoryview: containers.view_memory,
+    slice: containers.view_slice,
     threading.local: containers.view_thread_local,
     contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
@@ -110,8 +111,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, np.void) and value.dtype.names:
         return array_copies.view_record(capture, value, path)
     if is_plain(value) or isinstance(value, np.generic):
-        if capture.seeing.has_given(path):
-            return capture.seeing.given_at(path)
+        if capture.seeing.has_given(capture.by_key(path)):
+            return capture.seeing.given_at(capture.by_key(path))
         if type(value) in numbers.NUMBERS and capture.seeing.changes(path):
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)

@@ -6,6 +6,9 @@ Whether a read is of this kind stands in the bytecode of the reading instruction
 is taken at once by a call of ``.append``, so nobody else gets to see what stands for the list.
 
 Once something does look at the list, it is read whole like any other.
+
+A dict that holds such lists is read whole but for these, as long as each instruction that reads it takes or
+sets one item: ``self.stats["steps"] += 1`` looks at no ``self.stats["losses"]``.
 """
 
 from __future__ import annotations
@@ -21,16 +24,19 @@ from typing import TYPE_CHECKING, Any
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.record import Write
+from freshjit.state.values import is_plain
 from freshjit.state.views import containers
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["AppendOnly", "GrowingCopy", "for_cell", "for_read", "only_appends"]
+__all__ = ["AppendOnly", "GrowingCopy", "PartialCopy", "for_cell", "for_read", "only_appends"]
 
 _APPENDING = frozenset(("append", "extend"))
 _GROWING = (list, collections.deque)
-_INDEXED = (dict, collections.OrderedDict, list)
+_INDEXED = (dict, collections.OrderedDict, list, tuple)
+_MAPPINGS = (dict, collections.OrderedDict)
+_DEEPEST = 8  # dicts within dicts, which may lead back to themselves
 
 
 class GrowingCopy(containers.SequenceCopy):
@@ -95,6 +101,75 @@ class AppendOnly:
         self._copy.view.extend(values)
 
 
+class _Later:
+    """Stands for a list in the copy of a dict, until somebody looks at the list.
+
+    Attributes:
+        view: what stands for it from then on.
+    """
+
+    __slots__ = ("original", "path", "view")
+
+    def __init__(self, original: Any, path: Path) -> None:
+        self.original, self.path, self.view = original, path, GAP
+
+
+class PartialCopy(containers.MappingCopy):
+    """A dict of which the lists in it have not been looked at: traced code has only ``_Items`` of it."""
+
+    def __init__(self, capture: Capture, contents: dict[Any, Any], path: Path) -> None:
+        super().__init__(contents, path, ("setitem", "delitem"))
+        self._capture = capture
+        self._later: dict[Any, _Later] = {k: v for k, v in self.initial.items() if type(v) is _Later}
+
+    def later(self, key: Any) -> _Later | None:
+        """What stands for a list at ``key`` that nobody has looked at, if there is one now."""
+        found = self.contents.get(key)
+        return found if type(found) is _Later else None
+
+    def item(self, key: Any) -> Any:
+        if self.later(key) is not None:
+            self._look(key)
+        return self.contents[key]
+
+    def look_at_all(self) -> None:
+        while self._later:
+            self._look(next(iter(self._later)))
+
+    def _look(self, key: Any) -> None:
+        later = self._later.pop(key)
+        later.view = self._capture.view(later.original, later.path)
+        for items in (self.contents, self.initial):
+            if items.get(key) is later:
+                items[key] = later.view
+
+    def restore(self, snapshot: Any) -> None:
+        super().restore(_as_seen(snapshot))
+
+    def changes(self, snapshot: Any) -> dict[Any, Any]:
+        return super().changes(_as_seen(snapshot))
+
+
+def _as_seen(items: dict[Any, Any]) -> dict[Any, Any]:
+    """A snapshot as it would be now, when more has been looked at."""
+    return {k: v.view if type(v) is _Later and v.view is not GAP else v for k, v in items.items()}
+
+
+class _Items:
+    """Stands for the dict in ``self.stats["steps"] += 1``."""
+
+    __slots__ = ("_copy",)
+
+    def __init__(self, copy: PartialCopy) -> None:
+        self._copy = copy
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._copy.item(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._copy.contents[key] = value
+
+
 class _Indexed:
     """Stands for the container in ``self.history["loss"].append(x)``."""
 
@@ -105,6 +180,11 @@ class _Indexed:
 
     def __getitem__(self, key: Any) -> Any:
         capture, value, path = self._capture, self._value, self._path
+        partly = capture.partly.get(id(value))
+        if partly is not None:
+            later = partly.later(key)
+            view = GAP if later is None else _stand_in(capture, later.original, later.path, self._depth - 1)
+            return partly.item(key) if view is GAP else view
         found = GAP
         if type(key) in (int, str) and id(value) not in capture.entries:
             found = value.get(key, GAP) if isinstance(value, dict) else _nth(value, key)
@@ -116,7 +196,7 @@ class _Indexed:
         return capture.view(value, path)[key]
 
 
-def _nth(value: list[Any], index: Any) -> Any:
+def _nth(value: list[Any] | tuple[Any, ...], index: Any) -> Any:
     return value[index] if type(index) is int and -len(value) <= index < len(value) else GAP
 
 
@@ -133,7 +213,9 @@ def for_read(capture: Capture, value: Any, path: Path, name: str) -> Any:
             return GAP
         frame = frame.f_back
     read, depth = _appending_reads(frame.f_code).get(frame.f_lasti, ("", 0))
-    return _stand_in(capture, value, path, depth) if read == name else GAP
+    if read == name and depth is not None:
+        return _stand_in(capture, value, path, depth)
+    return _items(capture, value, path) if read == name else GAP
 
 
 def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.CodeType) -> Any:
@@ -141,8 +223,47 @@ def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.Co
     return _stand_in(capture, value, path, 0) if only_appends(code, name) else GAP
 
 
+def _items(capture: Capture, value: Any, path: Path) -> Any:
+    """What stands for a dict of which one item is taken or set, if there are lists in it; else GAP."""
+    if capture.seeing.whole or not _holds_lists(value):
+        return GAP
+    copy = capture.partly.get(id(value))
+    if copy is None:
+        if id(value) in capture.entries:
+            return GAP
+        copy = _view_partly(capture, value, path)
+    elif copy.path is not path:
+        capture.guard(path, "alias", copy.path)
+    return _Items(copy)
+
+
+def _holds_lists(value: Any, depth: int = 0) -> bool:
+    """Whether it is a dict with lists in it, or in dicts in it, and all keys are plain."""
+    if type(value) not in _MAPPINGS or depth > _DEEPEST or not all(map(is_plain, value)):
+        return False
+    return any(type(item) in _GROWING or _holds_lists(item, depth + 1) for item in value.values())
+
+
+def _view_partly(capture: Capture, value: dict[Any, Any], path: Path) -> PartialCopy:
+    def see(capture: Capture, item: Any, place: Path) -> Any:
+        if id(item) in capture.entries or not (type(item) in _GROWING or _holds_lists(item)):
+            return capture.view(item, place)
+        return _Later(item, place)
+
+    capture.guard(path, "type", type(value))
+    view = type(value)()
+    capture.remember(value, view, path)
+    containers.fill_dict(capture, value, view, path, see)
+    copy = capture.partly[id(value)] = PartialCopy(capture, view, path)
+    capture.mutable(copy)
+    return copy
+
+
 def _stand_in(capture: Capture, value: Any, path: Path, depth: int) -> Any:
-    if capture.seeing.whole or id(value) in capture.entries:
+    partly = capture.partly.get(id(value))
+    if partly is not None and partly.path is not path:
+        capture.guard(path, "alias", partly.path)
+    if capture.seeing.whole or (id(value) in capture.entries and partly is None):
         return GAP
     if depth:
         return _Indexed(capture, value, path, depth) if type(value) in _INDEXED else GAP
@@ -176,12 +297,13 @@ _SIMPLE = frozenset(
 
 
 @functools.lru_cache(maxsize=4096)
-def _appending_reads(code: types.CodeType) -> dict[int, tuple[str, int]]:
-    """Where the code reads something only to append to it, perhaps after some indices.
+def _appending_reads(code: types.CodeType) -> dict[int, tuple[str, int | None]]:
+    """Where the code reads something only to append to it, perhaps after some indices, or to take an item.
 
-    For each such instruction, by its offset: the name that it reads, and the number of indices.
+    For each such instruction, by its offset: the name that it reads, and the number of indices before it
+    appends; None if it takes or sets one item.
     """
-    found: dict[int, tuple[str, int]] = {}
+    found: dict[int, tuple[str, int | None]] = {}
     instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
     for position, read in enumerate(instructions):
         if read.opname not in _READS:
@@ -191,7 +313,18 @@ def _appending_reads(code: types.CodeType) -> dict[int, tuple[str, int]]:
             rest, depth = rest[2:], depth + 1
         if rest and _calls(rest[0]) and rest[0].argval in _APPENDING:
             found[read.offset] = str(read.argval), depth
+        elif _takes_an_item(instructions[position + 1 : position + 5]):
+            found[read.offset] = str(read.argval), None
     return found
+
+
+def _takes_an_item(following: list[dis.Instruction]) -> bool:
+    """Whether what has been read is used for one item, which is taken, set or, as in ``+=``, both."""
+    if len(following) < 2 or following[0].opname not in _SIMPLE:
+        return False
+    if following[1].opname == "COPY" and len(following) == 4:
+        return following[2].opname == "COPY" and _is_subscript(following[3])
+    return _is_subscript(following[1]) or following[1].opname == "STORE_SUBSCR"
 
 
 def _is_subscript(instruction: dis.Instruction) -> bool:

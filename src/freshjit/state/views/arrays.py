@@ -66,8 +66,8 @@ def view_numpy(capture: Capture, value: np.ndarray[Any, Any], path: Path) -> Any
     if value.dtype.kind not in "biufc" or capture.seeing.plain_numpy:
         return array_copies.view_plain(capture, value, path)
     source = Source(capture, value, path)
-    if capture.seeing.has_given(path):
-        source.stand_for(capture.seeing.given_at(path))
+    if capture.seeing.has_given(capture.by_key(path)):
+        source.stand_for(capture.seeing.given_at(capture.by_key(path)))
     capture.mutable(source)
     capture.guard(path, "aval", (value.shape, value.dtype))
     return capture.remember(value, NumpyView(source, ()), path)

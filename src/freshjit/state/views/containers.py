@@ -13,7 +13,7 @@ import gc
 import threading
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from freshjit.state.contents import (
     moved,
     refill_set,
 )
-from freshjit.state.guards import user_line
+from freshjit.state.guards import ANYTHING, user_line
 from freshjit.state.hooks import GAP, can_hook, class_entry, slots_of
 from freshjit.state.path import Path, shown
 from freshjit.state.record import Last, Write
@@ -260,15 +260,36 @@ def label_of_key(container: Any, label: str, key: Any) -> str:
     return f"{label}.{fields[key]}" if isinstance(fields, tuple) else f"{label}[{shown(key)}]"
 
 
-def view_tuple(capture: Capture, value: tuple[Any, ...], path: Path) -> Any:
-    """A tuple, or an instance of a subclass of one: a named tuple, say."""
+def _view(capture: Capture, value: Any, path: Path) -> Any:
+    return capture.view(value, path)
+
+
+def view_tuple(
+    capture: Capture, value: tuple[Any, ...], path: Path, see: Callable[[Capture, Any, Path], Any] = _view
+) -> Any:
+    """A tuple, or an instance of a subclass of one: a named tuple, say.
+
+    Parameters:
+        see: gives what is seen of each part.
+    """
     kind: Any = type(value)
     capture.guard(path, "type", kind)
     capture.guard(*_length(path, value))
     old = tuple.__iter__(value)
-    items = [capture.view(item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
+    items = [see(capture, item, element(path, value, i)) for i, item in enumerate(tuple.__iter__(value))]
     view = value if _same_things(items, list(old)) else tuple.__new__(kind, items)
     return _remember(capture, value, view, path)
+
+
+def view_slice(capture: Capture, value: slice, path: Path) -> Any:
+    """A slice of something else than plain values."""
+    capture.guard(path, "type", slice)
+    old = value.start, value.stop, value.step
+    parts = [
+        capture.view(part, path.attr(name)) for name, part in zip(("start", "stop", "step"), old, strict=True)
+    ]
+    view = value if _same_things(parts, list(old)) else slice(*parts)
+    return capture.remember(value, view, path)
 
 
 def _remember(capture: Capture, value: Any, view: Any, path: Path) -> Any:
@@ -301,25 +322,32 @@ def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
     capture.remember(value, view, path)
-    _fill_dict(capture, value, view, path)
+    fill_dict(capture, value, view, path)
     capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
     return view
 
 
-def _fill_dict(capture: Capture, value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
+def fill_dict(
+    capture: Capture,
+    value: dict[Any, Any],
+    view: dict[Any, Any],
+    path: Path,
+    see: Callable[[Capture, Any, Path], Any] = _view,
+) -> None:
+    """Put the views of the items into the copy; ``see`` gives what is seen of each."""
     pairs = list(_pairs(value))
     keys = tuple(key for key, _ in pairs)
     base = base_of(value)
-    capture.guard(path if type(value) in OWN_KEYS else _members(path, value), "keys", keys)
+    _guard_members(capture, path if type(value) in OWN_KEYS else _members(path, value), keys)
     # JAX's pytrees put a dict together again with its keys sorted (a training step does, the first time).
     # Items are looked at in that order, so that the inputs come in the same order before and after, and what
     # has been compiled for the one serves the other.
     views: list[Any] = [None] * len(pairs)
     for i in _pytree_order(keys):
         key, item = pairs[i]
-        views[i] = capture.view(item, element(path, value, key))
+        views[i] = see(capture, item, _item(capture, value, path, key, i))
     for i, key in enumerate(keys):
-        base.__setitem__(view, _view_key(capture, key, value, path, i), views[i])
+        base.__setitem__(view, _view_member(capture, key, _member(path, value, i)), views[i])
 
 
 # Going over one of these gives its keys, whatever subclass of the user's there is.
@@ -332,11 +360,50 @@ def _pytree_order(keys: tuple[Any, ...]) -> list[int]:
     return sorted(positions, key=keys.__getitem__) if {*map(type, keys)} in ({str}, {int}) else positions
 
 
-def _view_key(capture: Capture, key: Any, container: Any, path: Path, index: int) -> Any:
-    """A key of a dict (the keys are guarded by value and identity already)."""
-    if is_by_value(key) or (isinstance(key, type) and not can_hook(key)):
-        return key
-    return _view_hashed(capture, key, _member(path, container, index))
+def _item(capture: Capture, value: dict[Any, Any], path: Path, key: Any, index: int) -> Path:
+    """The path of an item of a dict: by its position if the key is an object.
+
+    Then reading it calls no code of the key's, and every dict with such keys is served by one program.
+    """
+    by_key = element(path, value, key)
+    if is_by_value(key):
+        return by_key
+    place = path.to("values", base_of(value).__name__).to("item", index, str(by_key))
+    capture.keyed[place] = by_key
+    return place
+
+
+# -- what is hashed: elements of a set, keys of a dict --------------------------------------------------
+
+
+def _guard_members(capture: Capture, place: Path, members: Sequence[Any]) -> None:
+    """The guard on what is in a set, or on the keys of a dict, but for objects: these have their own."""
+    wanted = tuple(map(_as_guarded, members))
+    if members and all(member is ANYTHING for member in wanted):
+        capture.guard(place, "len", len(wanted))
+    else:
+        capture.guard(place, "keys", wanted)
+
+
+def _as_guarded(value: Any) -> Any:
+    if _needs_no_view(value):
+        return value
+    if isinstance(value, tuple):
+        return tuple.__new__(type(value), map(_as_guarded, tuple.__iter__(value)))
+    return ANYTHING
+
+
+def _needs_no_view(value: Any) -> bool:
+    return is_by_value(value) or (isinstance(value, type) and not can_hook(value))
+
+
+def _view_member(capture: Capture, value: Any, path: Path) -> Any:
+    """An element or a key. What is guarded together with the others is the same at every call."""
+    if _needs_no_view(value):
+        return value
+    if isinstance(value, tuple) and id(value) not in capture.entries:
+        return view_tuple(capture, value, path, _view_member)
+    return _view_hashed(capture, value, path)
 
 
 def _member(path: Path, container: Any, index: int) -> Path:
@@ -344,7 +411,7 @@ def _member(path: Path, container: Any, index: int) -> Path:
 
 
 def _view_hashed(capture: Capture, value: Any, path: Path) -> Any:
-    """An element of a set or a key of a dict: a weak reference must be found there as it is."""
+    """An object among them: a weak reference must be found there as it is."""
     if not isinstance(value, weakref.ref):
         return capture.view(value, path)
     capture.guard(path, "is", value)
@@ -380,34 +447,43 @@ def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> 
 
 
 def _view_elements(capture: Capture, value: Any, elements: list[Any], path: Path) -> list[Any]:
-    """The views of the elements, in order. If all have values of their own, they are guarded all at once."""
-    place = path if type(value) in (set, frozenset) else _members(path, value)
-    if all(map(is_by_value, elements)):
-        capture.guard(place, "keys", tuple(elements))
-        return elements
-    capture.guard(place, "len", len(elements))
-    views: list[Any] = []
-    for i, element in enumerate(elements):
-        place = _member(path, value, i)
-        if is_by_value(element):
-            capture.guard(place, "value", element)
-            views.append(element)
-        else:
-            views.append(_view_hashed(capture, element, place))
-    return views
+    """The views of the elements, in order."""
+    _guard_members(capture, path if type(value) in (set, frozenset) else _members(path, value), elements)
+    return [_view_member(capture, part, _member(path, value, i)) for i, part in enumerate(elements)]
 
 
 def _copy_of_set(value: set[Any], elements: list[Any]) -> Any:
-    """A copy in the same order, which calls no ``__hash__``; of the same class, if that can be had so.
+    """A copy in the same order, which calls no ``__hash__`` of the user's; of the same class, if that can be.
 
     A copy of a set that once held more may have another order; and a view that is not the thing itself (a
     clone of a function) has another hash.
     """
     kind = type(value)
     view = kind.__new__(kind)
+    if kind is set and not all(map(_is_seen_as_itself, elements)):
+        return OrderedSet(elements)
+    for fill in _WAYS_TO_FILL:
+        set.clear(view)
+        fill(view, value, elements)
+        same_order = _same_things(members(view), elements)
+        if same_order and set.__sizeof__(view) == set.__sizeof__(value):
+            return view  # what is added comes to the same place, too
+    set.clear(view)
     set.update(view, value)
-    in_order = _same_things(members(view), elements) and all(map(_is_seen_as_itself, elements))
-    return view if in_order or kind is not set else OrderedSet(elements)
+    return view if _same_things(members(view), elements) or kind is not set else OrderedSet(elements)
+
+
+def _fill_one_by_one(view: set[Any], value: set[Any], elements: list[Any]) -> None:
+    if all(is_by_value(e) or type(e).__hash__ is object.__hash__ for e in elements):
+        set.update(view, iter(elements))
+
+
+# A table is larger or smaller, and its elements in another order, according to how it was filled.
+_WAYS_TO_FILL: tuple[Callable[[set[Any], set[Any], list[Any]], None], ...] = (
+    lambda view, value, elements: set.update(view, value),
+    _fill_one_by_one,
+    lambda view, value, elements: set.update(view, value, dict.fromkeys(value)),
+)
 
 
 def _is_seen_as_itself(value: Any) -> bool:
@@ -564,7 +640,7 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, dict):
         if isinstance(value, collections.defaultdict):
             view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
-        _fill_dict(capture, value, view, path)
+        fill_dict(capture, value, view, path)
         capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
         return view
     capture.guard(*_length(path, value))

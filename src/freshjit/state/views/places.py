@@ -193,6 +193,7 @@ def _plain_label(path: Path) -> str:
 
 def _place_at(capture: Capture, path: Path) -> tuple[Mutable | None, Any]:
     """The location at ``path``: what holds it, and under which key."""
+    path = capture.keyed.get(path, path)
     for thing in capture.mutables:
         if getattr(thing, "path", None) is not path.parent:
             continue

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit import _compat
 from freshjit.state import hooks
 from freshjit.state.active import thread
+from freshjit.state.contents import OrderedFrozenset, OrderedSet
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, classes, objects
@@ -41,11 +42,14 @@ class _ObjectAccess:
         return getattr(object, name) if access is None else access
 
 
+_SEEN_AS_OTHERS = (*arrays.STAND_INS, OrderedSet, OrderedFrozenset)
+
+
 class _TypeType:
     """Stands for ``type`` in cloned functions: ``type(x)`` of a stand-in is that of the real thing."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and type(args[0]) in arrays.STAND_INS:
+        if len(args) == 1 and type(args[0]) in _SEEN_AS_OTHERS:
             return args[0].__class__
         return type(*args, **kwargs)
 

@@ -48,7 +48,7 @@ def found(capture: Capture, value: Any) -> str | None:
     seen = {id(value)}
     while todo:
         part, label = todo.pop()
-        if is_plain(part) and type(part) is not slice:
+        if is_plain(part):
             continue
         if isinstance(part, _compat.Tracer) or type(part) in STAND_INS:
             return f"{label} is a traced value"
