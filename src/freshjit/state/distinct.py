@@ -21,6 +21,7 @@ import jax
 import numpy as np
 
 from freshjit import _compat
+from freshjit.state.hooks import class_entry
 from freshjit.state.path import Path
 from freshjit.state.record import Entry, Write
 from freshjit.state.views import containers
@@ -76,6 +77,7 @@ def find(capture: Capture, writes: Sequence[Write]) -> Distinct:
 def _by_kind(capture: Capture, writes: Sequence[Write]) -> Iterator[list[Path]]:
     arguments = {id(path) for path in capture.argument_containers}
     read = {id(guard.path) for guard in capture.guards} | arguments
+    arguments -= {id(e.path) for e in capture.entries.values() if _equal_by_identity(e.original)}
     certain = {id(guard.path) for guard in capture.guards if guard.kind in _CERTAIN}
     groups: dict[Any, dict[int, Path]] = collections.defaultdict(dict)
     for entry in capture.entries.values():
@@ -97,6 +99,11 @@ def _by_kind(capture: Capture, writes: Sequence[Write]) -> Iterator[list[Path]]:
             yield list(group.values())
         else:  # no argument is another one than it was, and nobody can tell them apart
             yield [path for number, path in group.items() if number not in arguments]
+
+
+def _equal_by_identity(original: Any) -> bool:
+    """Whether ``a == b``, ``a in xs`` and ``d[a]`` tell it from any other thing, as ``is`` does."""
+    return class_entry(type(original), "__eq__") is object.__eq__
 
 
 def _kind(capture: Capture, entry: Entry) -> Any:
