@@ -286,6 +286,9 @@ class Capture:
         self.pathless.account_for(array)
         contents = np.array(_compat.as_numpy(array), copy=True, order="C")
         self.guard(path, "content", contents)
+        if contents.dtype.kind in "fc" and np.isnan(contents).any():
+            # It is not equal to itself, so whether it is the same thing shows in ``a in xs`` and the like.
+            self.sees_identity = True
 
     def mutable(self, thing: Mutable) -> None:
         self.mutables.append(thing)
