@@ -7,9 +7,7 @@ same number the longer one counts.
 
 from __future__ import annotations
 
-import ast
 import difflib
-import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,12 +15,10 @@ import numpy as np
 
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import user_line
+from freshjit.state.naming import normal, parsed
 from freshjit.state.path import Path
 
 __all__ = ["Overrides"]
-
-# What a message puts before the name of a variable that is not reached from an argument.
-_PREFIXES = ("closure ", "default of ")
 
 
 class Overrides:
@@ -110,45 +106,10 @@ def _places(given: str | Iterable[str] | None, what: str) -> frozenset[str]:
 
 
 def _checked(place: str, what: str) -> str:
-    try:
-        tree: Any = ast.parse(_without_prefix(place).strip(), mode="eval").body
-    except SyntaxError:
-        tree = None
-    if tree is None or not _is_place(tree):
+    found = parsed(place)
+    if found is None:
         raise ValueError(
             f"jit got {what}={place!r}, which is no place: write it as messages do, with names, attributes "
             "and constant keys, such as 'self.config.lr', \"cfg['lr']\", 'layers[0].scale' or 'rate'."
         )
-    return ast.unparse(tree)
-
-
-def _is_place(tree: Any) -> bool:
-    match tree:
-        case ast.Name():
-            return True
-        case ast.Attribute(value=parent):
-            return _is_place(parent)
-        case ast.Subscript(value=parent, slice=ast.Constant() | ast.UnaryOp(ast.USub(), ast.Constant())):
-            return _is_place(parent)
-        case ast.Subscript(value=parent, slice=ast.Tuple(elts=keys)):
-            return all(isinstance(key, ast.Constant) for key in keys) and _is_place(parent)
-        case ast.Call(func=ast.Name("type"), args=[parent], keywords=[]):
-            return _is_place(parent)
-        case _:
-            return False
-
-
-def _without_prefix(label: str) -> str:
-    for prefix in _PREFIXES:
-        label = label.removeprefix(prefix)
-    return label
-
-
-@functools.lru_cache(maxsize=4096)
-def normal(label: str) -> str:
-    """A label in the form that places are compared in: quotes and spaces as Python would write them."""
-    label = _without_prefix(label)
-    try:
-        return ast.unparse(ast.parse(label, mode="eval").body)
-    except SyntaxError:
-        return label
+    return found.text

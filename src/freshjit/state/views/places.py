@@ -7,7 +7,6 @@ the views, so it sees what traced code has written so far and is recorded like a
 
 from __future__ import annotations
 
-import ast
 import collections
 import types
 from collections.abc import Generator, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import StateMismatchError, UnsupportedStateError
+from freshjit.state import naming
 from freshjit.state.hooks import can_hook, slots_of
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
@@ -188,7 +188,7 @@ def _by_getter(capture: Capture, getter: Any) -> list[Selected]:
 
 
 def _plain_label(path: Path) -> str:
-    return str(path).removeprefix("closure ")
+    return naming.without_prefix(str(path))
 
 
 def _place_at(capture: Capture, path: Path) -> tuple[Mutable | None, Any]:
@@ -206,16 +206,16 @@ def _place_at(capture: Capture, path: Path) -> tuple[Mutable | None, Any]:
 
 
 def _by_path(capture: Capture, path: str, function: Any, arguments: Mapping[str, Any]) -> Selected:
-    root, steps = _parsed(path)
-    found = _root(capture, root, function, arguments)
+    wanted = _parsed(path)
+    found = _root(capture, wanted.root, function, arguments)
     if found is None:
         raise StateMismatchError(
-            f"{path!r} does not start from anything that {_called(function)} knows: {root!r} is neither its "
-            "self, nor an argument, a variable around it or a global.\nPaths are written as in the function "
+            f"{path!r} does not start from anything that {_called(function)} knows: {wanted.root!r} is neither "
+            "its self, nor an argument, a variable around it or a global.\nPaths are written as in the function "
             "itself, for instance 'self.params' or 'model.layers[0]'."
         )
-    this = Selected(root, found.value, found.thing, found.key)
-    for kind, key in steps:
+    this = Selected(wanted.root, found.value, found.thing, found.key)
+    for kind, key in wanted.steps:
         try:
             value = getattr(this.value, key) if kind == "attr" else this.value[key]
         except (AttributeError, LookupError, TypeError) as error:
@@ -243,25 +243,15 @@ def _called(function: Any) -> str:
     return getattr(function, "__name__", "the function")
 
 
-def _parsed(path: str) -> tuple[str, list[tuple[str, Any]]]:
+def _parsed(path: str) -> naming.Place:
     """``self.layers[0].w`` as its root and steps."""
-    steps: list[tuple[str, Any]] = []
-    try:
-        node = ast.parse(path, mode="eval").body
-        while not isinstance(node, ast.Name):
-            if isinstance(node, ast.Attribute):
-                steps.append(("attr", node.attr))
-            elif isinstance(node, ast.Subscript):
-                steps.append(("item", ast.literal_eval(node.slice)))
-            else:
-                raise ValueError(path)
-            node = node.value
-    except (SyntaxError, ValueError):
+    place = naming.parsed(path)
+    if place is None or any(kind == "type" for kind, _ in place.steps):
         raise StateMismatchError(
             f"{path!r} is not a path.\nA path is a name followed by attributes and items with constant keys, "
             "for instance 'self.params', 'model.layers[0].w' or \"weights['out']\"."
-        ) from None
-    return node.id, steps[::-1]
+        )
+    return place
 
 
 def _root(capture: Capture, name: str, function: Any, arguments: Mapping[str, Any]) -> Selected | None:

@@ -22,7 +22,7 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.libraries import is_library_class, is_library_function
-from freshjit.state.overrides import normal
+from freshjit.state.naming import normal
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, called_like, named, run_apart
