@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from freshjit import jit
-from freshjit.state.assignment import assigning, code_of, deleted_names
+from freshjit.state.assignment import assigning, code_of
 
 
 class Thing:
@@ -175,13 +175,6 @@ def test_one_copy_is_made_of_each_code_and_goes_with_it():
     del function
     gc.collect()
     assert copy() is None
-
-
-def test_names_that_are_deleted_are_those_of_inner_functions_too():
-    function = made_from(
-        "def f(a, b):\n    del a.x, b.y.z\n    def g():\n        del a.w\n        a.kept = 1"
-    )
-    assert deleted_names(function.__code__) == {"x", "z", "w"}
 
 
 def test_a_function_made_inside_and_kept_has_the_code_that_its_author_wrote():

@@ -14,13 +14,13 @@ sets one item: ``self.stats["steps"] += 1`` looks at no ``self.stats["losses"]``
 from __future__ import annotations
 
 import collections
-import dis
 import functools
 import sys
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from freshjit.state import bytecode
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.record import Write
@@ -212,10 +212,12 @@ def for_read(capture: Capture, value: Any, path: Path, name: str) -> Any:
         if frame.f_back is None:
             return GAP
         frame = frame.f_back
-    read, depth = _appending_reads(frame.f_code).get(frame.f_lasti, ("", 0))
-    if read == name and depth is not None:
-        return _stand_in(capture, value, path, depth)
-    return _items(capture, value, path) if read == name else GAP
+    offset = bytecode.running(frame)
+    read = _appending_read(frame.f_code, offset)
+    if read is not None and read.name == name:
+        return _stand_in(capture, value, path, read.depth)
+    takes_an_item = bytecode.containers_of_one_item(frame.f_code).get(offset) == name
+    return _items(capture, value, path) if takes_an_item else GAP
 
 
 def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.CodeType) -> Any:
@@ -278,75 +280,17 @@ def _stand_in(capture: Capture, value: Any, path: Path, depth: int) -> Any:
     return AppendOnly(copy)
 
 
-# -- bytecode -----------------------------------------------------------------------------------------
-
-_READS = frozenset(("LOAD_ATTR", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"))
-# A closure variable's cell, not its contents, handed to an inner function.
-_HAND_ON_CELL = frozenset(("LOAD_CLOSURE", "LOAD_FAST"))
-_SIMPLE = frozenset(
-    (
-        "LOAD_FAST",
-        "LOAD_FAST_BORROW",
-        "LOAD_CONST",
-        "LOAD_SMALL_INT",
-        "LOAD_GLOBAL",
-        "LOAD_NAME",
-        "LOAD_DEREF",
-    )
-)
-
-
-@functools.lru_cache(maxsize=4096)
-def _appending_reads(code: types.CodeType) -> dict[int, tuple[str, int | None]]:
-    """Where the code reads something only to append to it, perhaps after some indices, or to take an item.
-
-    For each such instruction, by its offset: the name that it reads, and the number of indices before it
-    appends; None if it takes or sets one item.
-    """
-    found: dict[int, tuple[str, int | None]] = {}
-    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
-    for position, read in enumerate(instructions):
-        if read.opname not in _READS:
-            continue
-        rest, depth = instructions[position + 1 :], 0
-        while len(rest) > 2 and rest[0].opname in _SIMPLE and _is_subscript(rest[1]):
-            rest, depth = rest[2:], depth + 1
-        if rest and _calls(rest[0]) and rest[0].argval in _APPENDING:
-            found[read.offset] = str(read.argval), depth
-        elif _takes_an_item(instructions[position + 1 : position + 5]):
-            found[read.offset] = str(read.argval), None
-    return found
-
-
-def _takes_an_item(following: list[dis.Instruction]) -> bool:
-    """Whether what has been read is used for one item, which is taken, set or, as in ``+=``, both."""
-    if len(following) < 2 or following[0].opname not in _SIMPLE:
-        return False
-    if following[1].opname == "COPY" and len(following) == 4:
-        return following[2].opname == "COPY" and _is_subscript(following[3])
-    return _is_subscript(following[1]) or following[1].opname == "STORE_SUBSCR"
-
-
-def _is_subscript(instruction: dis.Instruction) -> bool:
-    # Python 3.14 spells it as an operator.
-    return instruction.opname == "BINARY_SUBSCR" or instruction.argrepr == "[]"
-
-
-def _calls(instruction: dis.Instruction) -> bool:
-    """Whether it looks up a method for a call, so that no bound method is made of it."""
-    if sys.version_info < (3, 12):
-        return instruction.opname == "LOAD_METHOD"
-    return instruction.opname == "LOAD_ATTR" and bool((instruction.arg or 0) & 1)
-
-
 @functools.lru_cache(maxsize=4096)
 def only_appends(code: types.CodeType, name: str) -> bool:
     """Whether a function and those inside it use a closure variable for nothing but to append to it."""
-    appending = _appending_reads(code)
-    for instruction in dis.get_instructions(code):
-        if instruction.argval != name or instruction.opname in _HAND_ON_CELL:
-            continue
-        if appending.get(instruction.offset) != (name, 0):
+    for offset in bytecode.uses_of_variable(code, name):
+        read = _appending_read(code, offset)
+        if read is None or (read.name, read.depth) != (name, 0):
             return False
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType) and name in c.co_freevars]
-    return all(only_appends(c, name) for c in inner)
+    return all(only_appends(c, name) for c in bytecode.code_inside(code) if name in c.co_freevars)
+
+
+def _appending_read(code: types.CodeType, offset: int) -> bytecode.MethodOf | None:
+    """What an instruction reads, if the code does so only to append to it, perhaps after some indices."""
+    read = bytecode.methods_of(code).get(offset)
+    return read if read is not None and read.method in _APPENDING else None

@@ -8,20 +8,18 @@ packages look at (to name a scope, to log) does not count, but for ``getattr`` a
 
 from __future__ import annotations
 
-import dis
 import functools
-import itertools
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from freshjit.errors import UnsupportedStateError
+from freshjit.state import bytecode
 from freshjit.state.hooks import GAP, differences
 from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 from freshjit.state.values import is_plain
-from freshjit.state.views.classdict import is_class
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -213,28 +211,15 @@ class Functions:
 @functools.lru_cache(maxsize=4096)
 def _attributes_read(code: types.CodeType) -> frozenset[str]:
     """The attributes in question that the code may read of a function."""
-    found: set[str] = set()
-    names = frozenset(code.co_names)
-    for reader in names & _READ_BY.keys():
-        found.update(_READ_BY[reader])
-    if not names.isdisjoint((*_PYTHONS, "__dict__")):
-        before: list[dis.Instruction] = []
-        for instruction in dis.get_instructions(code):
-            if instruction.opname in ("LOAD_ATTR", "STORE_ATTR", "DELETE_ATTR") and not is_class(before):
-                found.add(str(instruction.argval))
-            before.append(instruction)
-    own = frozenset(found).intersection((*_PYTHONS, "__dict__")) - {"__code__"}
-    return own.union(*(_attributes_read(c) for c in code.co_consts if isinstance(c, types.CodeType)))
+    readers = bytecode.names(code) & _READ_BY.keys()
+    found = bytecode.attributes_of_objects(code).union(*(_READ_BY[reader] for reader in readers))
+    return found & {*_PYTHONS, "__dict__"} - {"__code__"}
 
 
 @functools.lru_cache(maxsize=4096)
 def _may_catch(code: types.CodeType) -> bool:
     """Whether the code goes on after exceptions (a ``with`` by itself does not; the manager may)."""
-    if code.co_name == "__exit__" or "suppress" in code.co_names:
-        return True
-    if code.co_exceptiontable:
-        names = [i.opname for i in dis.get_instructions(code)]
-        pairs = itertools.pairwise(names)
-        if any(a == "PUSH_EXC_INFO" and b != "WITH_EXCEPT_START" for a, b in pairs):
-            return True
-    return any(_may_catch(c) for c in code.co_consts if isinstance(c, types.CodeType))
+    return any(
+        c.co_name == "__exit__" or "suppress" in c.co_names or bytecode.handles_exceptions(c)
+        for c in bytecode.walk(code)
+    )

@@ -7,12 +7,11 @@ installed packages look at (to name a scope, to log) does not count.
 
 from __future__ import annotations
 
-import dis
-import functools
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from freshjit.state import bytecode
 from freshjit.state.guards import SourceLine
 from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
@@ -21,35 +20,7 @@ from freshjit.state.values import is_plain
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["ClassAttributes", "is_class", "report_reads"]
-
-
-@functools.lru_cache(maxsize=4096)
-def _reads_of_dict(code: types.CodeType) -> tuple[tuple[str, int], ...]:
-    """Where the code reads ``__dict__`` of a variable, and of what can only be a class (under no name)."""
-    found: list[tuple[str, int]] = []
-    before: list[dis.Instruction] = []
-    line = code.co_firstlineno
-    for instruction in dis.get_instructions(code):
-        if instruction.positions is not None and instruction.positions.lineno is not None:
-            line = instruction.positions.lineno
-        if before and instruction.opname == "LOAD_ATTR" and instruction.argval == "__dict__":
-            if before[-1].opname in ("LOAD_GLOBAL", "LOAD_DEREF", "LOAD_NAME"):
-                found.append((str(before[-1].argval), line))
-            elif is_class(before):
-                found.append(("", line))
-        before.append(instruction)
-    return tuple(found)
-
-
-def is_class(before: list[dis.Instruction]) -> bool:
-    """Whether these instructions end with ``type(x)``, ``x.__class__`` or ``cls``."""
-    if not before:
-        return False
-    last = before[-1]
-    if last.opname == "CALL":
-        return any(i.opname == "LOAD_GLOBAL" and i.argval == "type" for i in before[-4:])
-    return last.argval == "__class__" or (last.opname.startswith("LOAD_FAST") and last.argval == "cls")
+__all__ = ["ClassAttributes", "report_reads"]
 
 
 def report_reads(capture: Capture, function: types.FunctionType) -> None:
@@ -57,13 +28,14 @@ def report_reads(capture: Capture, function: types.FunctionType) -> None:
     code = function.__code__
     if "__dict__" not in code.co_names or is_installed(code.co_filename):
         return
-    for name, line in _reads_of_dict(code):
+    for read in bytecode.attribute_reads(code, "__dict__"):
+        name = read.variable
         cls = _found(function, name) if name else type
         if isinstance(cls, type):
             capture.report_frozen(
                 f"{name or 'the class'}.__dict__ was read",
                 f"Use vars({name or 'cls'}) instead, which is followed.",
-                SourceLine(code.co_filename, line, code.co_name),
+                SourceLine(code.co_filename, read.line, code.co_name),
             )
 
 
@@ -80,6 +52,7 @@ def _found(function: types.FunctionType, name: str) -> Any:
 _PLAIN = frozenset(("__doc__", "__module__", "__name__", "__qualname__"))
 _BASES = frozenset(("__base__", "__bases__", "__mro__", "mro"))
 _SUBCLASSES = "__subclasses__"
+_NAMES = _PLAIN | _BASES | {_SUBCLASSES}
 
 
 class ClassAttributes:
@@ -91,11 +64,11 @@ class ClassAttributes:
     def met(self, code: types.CodeType) -> None:
         """The code of a function is going to run."""
         if not is_installed(code.co_filename):
-            self._named |= _named(code)
+            self._named |= bytecode.attributes_read(code) & _NAMES
 
     def read_by_name(self, name: str) -> None:
         """``getattr(C, name)``."""
-        self._named |= {name} & (_PLAIN | _BASES | {_SUBCLASSES})
+        self._named |= {name} & _NAMES
 
     def finish(self, capture: Capture) -> None:
         """All code has run, and all classes are known."""
@@ -118,16 +91,3 @@ def _guard_all(capture: Capture, path: Path, classes: Sequence[type]) -> None:
     capture.guard(path, "len", len(classes))
     for index, cls in enumerate(classes):
         capture.guard(path.item(index), "is", cls)
-
-
-@functools.lru_cache(maxsize=4096)
-def _named(code: types.CodeType) -> frozenset[str]:
-    """The attributes in question that the code reads of anything."""
-    found: set[str] = set()
-    if not {*_PLAIN, *_BASES, _SUBCLASSES}.isdisjoint(code.co_names):
-        found = {str(i.argval) for i in dis.get_instructions(code) if i.opname in _READS}
-    inner = [_named(c) for c in code.co_consts if isinstance(c, types.CodeType)]
-    return frozenset(found & {*_PLAIN, *_BASES, _SUBCLASSES}).union(*inner)
-
-
-_READS = ("LOAD_ATTR", "LOAD_METHOD")

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from freshjit.errors import UnsupportedStateError
-from freshjit.state.assignment import assigning, deleted_names
-from freshjit.state.bytecode import compares_identity
+from freshjit.state import bytecode
+from freshjit.state.assignment import assigning
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_function, is_library_module
@@ -107,7 +107,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
             return _view_singledispatch(capture, function, path)
     capture.guard(path, "code", function.__code__)
     classdict.report_reads(capture, function)
-    capture.sees_identity = capture.sees_identity or compares_identity(function.__code__)
+    capture.sees_identity = capture.sees_identity or bytecode.compares_identity(function.__code__)
     if is_library_function(function):
         namespace: dict[str, Any] = function.__globals__  # a library's own code runs in its own globals
     else:
@@ -120,7 +120,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
             zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         )
     ]
-    capture.deleted_names |= deleted_names(function.__code__)
+    capture.deleted_names |= bytecode.attributes_deleted(function.__code__)
     clone = types.FunctionType(
         assigning(function.__code__), namespace, function.__name__, None, tuple(c.cell for c in cells)
     )

@@ -210,9 +210,9 @@ def _by_path(capture: Capture, path: str, function: Any, arguments: Mapping[str,
     found = _root(capture, wanted.root, function, arguments)
     if found is None:
         raise StateMismatchError(
-            f"{path!r} does not start from anything that {_called(function)} knows: {wanted.root!r} is neither "
-            "its self, nor an argument, a variable around it or a global.\nPaths are written as in the function "
-            "itself, for instance 'self.params' or 'model.layers[0]'."
+            f"{path!r} does not start from anything that {_called(function)} knows: {wanted.root!r} is "
+            "neither its self, nor an argument, a variable around it or a global.\nPaths are written as in "
+            "the function itself, for instance 'self.params' or 'model.layers[0]'."
         )
     this = Selected(wanted.root, found.value, found.thing, found.key)
     for kind, key in wanted.steps:

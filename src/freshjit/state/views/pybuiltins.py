@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import abc
 import builtins
-import dis
 import functools
 import sys
 import types
@@ -17,7 +16,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from freshjit import _compat
-from freshjit.state import hooks
+from freshjit.state import bytecode, hooks
 from freshjit.state.active import thread
 from freshjit.state.contents import OrderedFrozenset, OrderedSet
 from freshjit.state.hooks import GAP
@@ -415,35 +414,21 @@ class Builtins(dict[str, Any]):
             return self._capture.view(found, _builtins.attr(name))
         if name in ("type", "object"):
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-            use = _uses(frame.f_code, name).get(frame.f_lasti)
+            use = bytecode.uses(frame.f_code).get(bytecode.running(frame))
+            if use is not None and use.variable != name:
+                use = None  # it is read in another way
+            # A stand-in would be found out by ``is``, and ``match`` takes classes only.
+            compared = use is not None and use.compared
             if name == "object":
-                return _object_access if use in _default_access else object
-            if use == "is":
+                taken = None if use is None or compared else use.attribute
+                return _object_access if taken in _default_access else object
+            if compared:
                 return type
         return dict.__getitem__(self, name)
 
     def close(self) -> None:
         """The capture is over: be the real builtins for whoever still calls."""
         self._closed = True
-
-
-@functools.lru_cache(maxsize=4096)
-def _uses(code: types.CodeType, name: str) -> dict[int, str]:
-    """What becomes of ``type`` or ``object`` where code reads it: an attribute is taken, or it is compared.
-
-    A stand-in would be found out by ``is``, and ``match`` takes classes only.
-    """
-    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
-    found: dict[int, str] = {}
-    for at, instruction in enumerate(instructions):
-        if instruction.argval != name or not instruction.opname.startswith("LOAD_"):
-            continue
-        after = [i.opname for i in instructions[at + 1 : at + 3]]
-        if after[:1] == ["IS_OP"] or after[1:] in (["IS_OP"], ["MATCH_CLASS"]):
-            found[instruction.offset] = "is"
-        elif after and after[0] in ("LOAD_ATTR", "LOAD_METHOD"):
-            found[instruction.offset] = str(instructions[at + 1].argval)
-    return found
 
 
 def _import(

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
-from freshjit.state.bytecode import attributes_taken, compares_identity
+from freshjit.state import bytecode
 from freshjit.state.hooks import GAP
 from freshjit.state.libraries import is_library_module
 
@@ -92,7 +92,7 @@ def class_read_now(cls: type) -> Any:
         if frame.f_back is None:
             return cls
         frame = frame.f_back
-    return class_read_by(cls, frame.f_code, frame.f_lasti)
+    return class_read_by(cls, frame.f_code, bytecode.running(frame))
 
 
 def class_read_by(cls: Any, code: types.CodeType, offset: int | None = None) -> Any:
@@ -104,5 +104,6 @@ def class_read_by(cls: Any, code: types.CodeType, offset: int | None = None) -> 
     if known is None:
         return cls
     _, stand_in, methods = known
-    taken = None if offset is None else attributes_taken(code).get(offset)
-    return stand_in if taken in methods or not compares_identity(code) else cls
+    use = None if offset is None else bytecode.uses(code).get(offset)
+    taken = None if use is None else use.attribute
+    return stand_in if taken in methods or not bytecode.compares_identity(code) else cls

@@ -19,6 +19,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
+from freshjit.state import bytecode
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.libraries import is_library_class, is_library_function
@@ -171,16 +172,8 @@ def stateless(function: Any, seen: frozenset[int] = frozenset()) -> bool:
     if is_library_function(function):
         return True
     real = function.__globals__.real if isinstance(function.__globals__, Namespace) else function.__globals__
-    found = (real[name] for name in _names(function.__code__) if name in real)
+    found = (real[name] for name in bytecode.names(function.__code__) if name in real)
     return not (function.__closure__ or function.__defaults__) and all(stateless(v, seen) for v in found)
-
-
-def _names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= _names(constant)
-    return names
 
 
 class _Rules:

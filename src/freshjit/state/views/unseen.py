@@ -20,7 +20,7 @@ import jax.monitoring
 import numpy as np
 
 from freshjit import _compat
-from freshjit.state import hooks
+from freshjit.state import bytecode, hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import SourceLine
 from freshjit.state.hooks import GAP
@@ -64,7 +64,7 @@ class Unseen:
         importable = module is not None and vars(module) is namespace
         place = namespaces.imported(module).to("dict") if module is not None and importable else None
         watched = capture.namespaces.get(id(namespace))
-        for name in dict.fromkeys(code.co_names):
+        for name in bytecode.global_names(code):
             if name in namespace:
                 path = None if place is None else place.to("item", name, name)
                 if watched is not None and watched.assigned(name):
