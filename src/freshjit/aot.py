@@ -7,6 +7,7 @@ from typing import Any
 from freshjit.errors import StaleCompiledError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
+from freshjit.state.guards import at
 
 __all__ = ["Compiled", "Lowered", "Traced"]
 
@@ -98,7 +99,7 @@ class Compiled(_Stage):
         guard = result.guard
         form = "its arguments have another form, or something that was read is gone"
         what = form if guard is None else f"{guard.place} has changed"
-        where = f" (it was read at {guard.where})" if guard is not None and guard.where else ""
+        where = "" if guard is None else at(guard.where, "it was read at")
         raise StaleCompiledError(
             f"the program compiled ahead of time does not serve this call: {what}{where}.\n"
             "Lower and compile again, or call the jitted function itself, which does so when needed."

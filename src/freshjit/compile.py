@@ -21,7 +21,7 @@ from freshjit.programs.store import Store
 from freshjit.state.active import thread
 from freshjit.state.arguments import root_of
 from freshjit.state.capture import Capture
-from freshjit.state.guards import Frozen, user_line
+from freshjit.state.guards import Frozen, at, user_line
 from freshjit.state.libraries import raised_by_the_user
 from freshjit.state.record import Record
 from freshjit.state.run import trace
@@ -89,7 +89,7 @@ class Compiler:
             return result
         what, where = "the form of the call", ""
         if guard is not None:
-            what, where = guard.place, f" (read at {guard.where})" if guard.where else ""
+            what, where = guard.place, at(guard.where, "read at")
         raise UnstableStateError(
             f"state read by {self.name} changes by itself: {what}{where} was different directly after it "
             f"had been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "

@@ -22,7 +22,7 @@ from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
 from freshjit.state.active import thread
-from freshjit.state.guards import Frozen, Guard, user_line
+from freshjit.state.guards import Frozen, Guard, at, user_line
 from freshjit.state.path import Path, alike
 
 __all__ = ["Store", "store_for"]
@@ -133,7 +133,7 @@ class Store:
                 what, remedy = _STORMS.get(kind, _IN_AN_ARGUMENT if in_argument else _ANOTHER_VALUE)
                 warn(
                     f"{self.name} has been compiled {len(found)} times for {what} {label}"
-                    f"{f' (read at {where})' if where else ''}.\n{remedy}",
+                    f"{at(where, 'read at')}.\n{remedy}",
                     user_line(),
                 )
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 from freshjit.state.held import GONE, held
 from freshjit.state.path import Path
 
-__all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "user_line"]
+__all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "at", "user_line"]
 
 Kind = Literal[
     "type",  # type(p) is value
@@ -121,6 +121,11 @@ class Frozen(NamedTuple):
 
 
 _SKIPPED_PACKAGES = ("freshjit", "jax", "jaxlib", "numpy", "functools", "contextlib", "dataclasses")
+
+
+def at(where: SourceLine | None, what: str = "at") -> str:
+    """A line as messages put it behind what happened there; nothing if it is not known."""
+    return f" ({what} {where})" if where else ""
 
 
 def user_line() -> SourceLine | None:

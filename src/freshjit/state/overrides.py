@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from freshjit.errors import UnsupportedStateError
-from freshjit.state.guards import user_line
+from freshjit.state.guards import at, user_line
 from freshjit.state.naming import normal, parsed
 from freshjit.state.path import Path
 
@@ -69,7 +69,7 @@ class Overrides:
             where = user_line()
             raise UnsupportedStateError(
                 f"{path} was given to jit as dynamic, but holds {_described(value)}"
-                f"{f' (read at {where})' if where else ''}.\n"
+                f"{at(where, 'read at')}.\n"
                 "Only Python numbers (int, float, complex) can change without a compilation, and what "
                 "contains them. Leave it out, or make it an array (jnp.asarray): arrays are inputs anyway."
             )

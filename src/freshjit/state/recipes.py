@@ -23,7 +23,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.assignment import code_of
-from freshjit.state.guards import SourceLine
+from freshjit.state.guards import SourceLine, at
 from freshjit.state.held import Kept, held, may_die
 from freshjit.state.hooks import can_hook, class_entry, slot_values
 from freshjit.state.path import Path, shown
@@ -182,7 +182,7 @@ class Builder:
         capture = self._capture
         assert capture.recorder is not None
         if not capture.recorder.owns(tracer):
-            line = f" (written at {where})" if where else ""
+            line = at(where, "written at")
             raise LeakedWriteError(
                 f"{label} was given a value that belongs to a JAX transform inside the jitted "
                 f"function{line}: {tracer!r}.\n"
@@ -351,8 +351,8 @@ class Builder:
             contents = [("list", parts)]
         elif not _made_by_python(kind):
             raise UnsupportedStateError(
-                f"{label} was given a new {kind.__module__}.{kind.__qualname__}, made during the call, "
-                "which freshjit cannot make again at each call.\n"
+                f"{label} was given a new {kind.__module__}.{kind.__qualname__}, made during the call"
+                f"{at(where, 'written at')}, which freshjit cannot make again at each call.\n"
                 "Create it outside the jitted function, or keep its contents in plain attributes."
             )
         make.kind = "object"
@@ -384,8 +384,9 @@ class Builder:
                 reduced = value.__reduce_ex__(4)
         except Exception as error:
             raise UnsupportedStateError(
-                f"{label} was given a new {type(value).__qualname__}, made during the call, which freshjit "
-                f"cannot make again at each call ({error}).\nCreate it outside the jitted function."
+                f"{label} was given a new {type(value).__qualname__}, made during the call"
+                f"{at(where, 'written at')}, which freshjit cannot make again at each call ({error}).\n"
+                "Create it outside the jitted function."
             ) from error
         if isinstance(reduced, str):
             home = sys.modules.get(getattr(value, "__module__", ""))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from freshjit.errors import StateMismatchError
-from freshjit.state.guards import user_line
+from freshjit.state.guards import at, user_line
 from freshjit.state.hooks import GAP
 from freshjit.state.overrides import Overrides
 from freshjit.state.path import Path, alike
@@ -60,9 +60,8 @@ class Seeing:
         """The value given for an array of the state."""
         value = GAP if self.given is None else self.given.get(path.trail, GAP)
         if value is GAP:
-            where = user_line()
             raise StateMismatchError(
-                f"{path} is read{f' (at {where})' if where else ''}, but the given state does not have it.\n"
+                f"{path} is read{at(user_line())}, but the given state does not have it.\n"
                 "Read the state with arguments for which the function reads the same things."
             )
         return value

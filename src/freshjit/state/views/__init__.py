@@ -29,7 +29,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
-from freshjit.state.guards import user_line
+from freshjit.state.guards import at, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
@@ -207,7 +207,7 @@ def _refuse_iterator(capture: Capture, value: Any, path: Path) -> Any:
         return capture.remember(value, _copy_of_iterator(value), path)
     where = user_line()
     raise UnsupportedStateError(
-        f"{path} is a {type(value).__name__}{f' (read at {where})' if where else ''}: it moves when it is "
+        f"{path} is a {type(value).__name__}{at(where, 'read at')}: it moves when it is "
         "read, and compiled code cannot move it.\n"
         "Keep a list and an index in its place, or take the next item outside and pass it as an argument."
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from freshjit.errors import CapturedNumpyWriteError, UnsupportedStateError
 from freshjit.state.contents import set_shape
-from freshjit.state.guards import user_line
+from freshjit.state.guards import at, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.path import Path
 from freshjit.state.record import Write
@@ -94,7 +94,7 @@ def _refuse_objects(value: np.ndarray[Any, Any], path: Path) -> None:
     where = user_line()
     raise UnsupportedStateError(
         f"{path} ({type(value).__name__}) is an array of {value.dtype}"
-        f"{f' (read at {where})' if where else ''}: freshjit cannot see what the objects in it hold.\n"
+        f"{at(where, 'read at')}: freshjit cannot see what the objects in it hold.\n"
         "Keep the objects in a list, a dict or a plain array of objects (dtype=object)."
     )
 

@@ -17,6 +17,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.guards import at, user_line
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, made, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, called_like, named, run_apart
@@ -67,9 +68,10 @@ class _Place:
         varying = self._arrays(leaves) if same else []
         if not same or not all(map(_fits, varying, self.first)):
             raise UnsupportedStateError(
-                f"{self.label} changes its form in the body of jax.lax.{self.kind}: it is "
-                f"{_form(_contents(self))} before a round and {_form(value)} after it; a compiled loop "
-                "carries state of one shape and dtype.\nGive it its final shape and dtype before the loop."
+                f"{self.label} changes its form in {_body_of(self.kind)}: it is "
+                f"{_form(_contents(self))} before and {_form(value)} after it; {_carries(self.kind)} state "
+                "of one shape and dtype.\n"
+                f"Give it its final shape and dtype before jax.lax.{self.kind}."
             )
         return [
             new if new.aval == old.aval else jax.lax.convert_element_type(new, old.dtype)
@@ -83,11 +85,22 @@ class _Place:
         for leaf in varying:
             if not isinstance(leaf, (jax.Array, _compat.Tracer, np.ndarray, int, float, complex)):
                 raise UnsupportedStateError(
-                    f"{self.label} is written in the body of jax.lax.{self.kind} and holds a "
-                    f"{type(leaf).__name__}: a compiled loop can only carry arrays and numbers from round "
-                    "to round.\nWrite it after the loop."
+                    f"{self.label} is written in {_body_of(self.kind)} and holds a {type(leaf).__name__}: "
+                    f"{_carries(self.kind)} arrays and numbers only.\nWrite it after jax.lax.{self.kind}."
                 )
         return [jnp.asarray(leaf) for leaf in varying]
+
+
+def _body_of(kind: str) -> str:
+    body = "a branch" if kind in _BRANCHES else "the body"
+    return f"{body} of jax.lax.{kind}{at(user_line(), 'called at')}"
+
+
+def _carries(kind: str) -> str:
+    return "all branches leave" if kind in _BRANCHES else "a compiled loop carries"
+
+
+_BRANCHES = ("cond", "switch")
 
 
 def _is_same(old: Any, new: Any) -> bool:
@@ -137,8 +150,8 @@ class _Carried:
         unknown = [c.label for c in changes.changes if (id(c.thing), c.key) not in self.places]
         if unknown:
             raise UnsupportedStateError(
-                f"the body of jax.lax.{self.kind} writes {', '.join(unknown)} only in some rounds; a "
-                "compiled loop carries the same state in all of them.\nWrite it in every round."
+                f"{', '.join(unknown)} is written only at some times in {_body_of(self.kind)}; "
+                f"{_carries(self.kind)} the same state each time.\nWrite it always, the old value if need be."
             )
         return [
             place.left(new[where]) if where in new else old
@@ -165,8 +178,9 @@ def _contents(change: Change | _Place) -> Any:
     except KeyError:
         raise UnsupportedStateError(
             f"{change.label} {'changes its length' if change.key == 'all' else 'is first given a value'} "
-            "inside a loop of jax.lax: a compiled loop carries state of one shape.\nGive it its final form "
-            "before the loop, or let the loop return the values (the second result of scan)."
+            f"inside a loop of jax.lax{at(user_line(), 'called at')}: a compiled loop carries state "
+            "of one shape.\nGive it its final form before the loop, or let the loop return the values (the "
+            "second result of scan)."
         ) from None
 
 
@@ -255,7 +269,8 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
         result = jax.lax.while_loop(named(test, cond_fun), body, init)
         if condition.changes:
             raise UnsupportedStateError(
-                f"the condition of jax.lax.while_loop writes {condition.changes.labels()}.\n"
+                f"the condition of jax.lax.while_loop{at(user_line(), 'called at')} writes "
+                f"{condition.changes.labels()}.\n"
                 "Write it in the body."
             )
         return result

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
-from freshjit.state.guards import SourceLine
+from freshjit.state.guards import SourceLine, at
 from freshjit.state.hooks import original_entries, slot_values
 from freshjit.state.path import shown
 from freshjit.state.values import is_plain
@@ -34,7 +34,7 @@ _OF_PYTHON = frozenset(
 
 
 def refusal(label: str, what: str, where: SourceLine | None) -> UnsupportedStateError:
-    place = f" (written at {where})" if where else ""
+    place = at(where, "written at")
     return UnsupportedStateError(
         f"{label} was given {what}{place}.\nIt is the same for all calls of the compiled program, so nothing "
         "that belongs to one call may be in it. Create it outside the jitted function, or keep what belongs "
