@@ -22,7 +22,7 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state import bytecode
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
-from freshjit.state.libraries import is_library_class, is_library_function
+from freshjit.state.libraries import is_library_class, is_library_function, is_library_module
 from freshjit.state.naming import normal
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
@@ -165,8 +165,10 @@ def stateless(function: Any, seen: frozenset[int] = frozenset()) -> bool:
     seen |= {id(function)}
     if isinstance(function, (jax.custom_jvp, jax.custom_vjp)):
         return stateless(function.fun, seen)
+    if isinstance(function, types.ModuleType):
+        return is_library_module(function.__name__)
     if not isinstance(function, types.FunctionType):
-        return isinstance(function, (types.ModuleType, types.BuiltinFunctionType)) or (
+        return isinstance(function, types.BuiltinFunctionType) or (
             isinstance(function, type) and is_library_class(function)
         )
     if is_library_function(function):
