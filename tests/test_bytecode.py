@@ -384,6 +384,22 @@ def test_code_in_which_nothing_is_replaced_is_itself():
     assert replaced(code, lambda store: False)[0] is code
 
 
+@pytest.mark.parametrize(
+    ("statement", "wanted"),
+    [
+        ("log.append(a)", [("log", "append")]),
+        ("log.append(a).b", [("log", "append")]),
+        ("g = log.append; g(a)", []),
+        ("a(log.append)", []),
+        ("a(log.append, k=log.append(a))", [("log", "append")]),
+        ("return log.append", []),
+    ],
+)
+def test_a_method_of_what_the_module_imports_is_called_too(statement, wanted):
+    code = code_of(f"from string import digits as log\ndef f(a):\n    {statement}")
+    assert [(m.name, m.method) for m in bytecode.methods_of(code).values() if m.name == "log"] == wanted
+
+
 # -- what a frame is at ---------------------------------------------------------------------------------
 
 

@@ -279,9 +279,25 @@ def methods_of(code: types.CodeType) -> dict[int, MethodOf]:
         at, depth = position + 1, 0
         while len(instructions) - at > 2 and _is_index(instructions[at], instructions[at + 1]):
             at, depth = at + 2, depth + 1
-        if at < len(instructions) and _looks_up_method(instructions[at]):
+        if at == len(instructions):
+            continue
+        imported = not depth and _calls_attribute(instructions[position : at + 2])
+        if imported or _looks_up_method(instructions[at]):
             found[read.offset] = MethodOf(str(read.argval), depth, str(instructions[at].argval))
     return found
+
+
+def _calls_attribute(instructions: Sequence[dis.Instruction]) -> bool:
+    """Whether these instructions begin a call of ``imported.name(…)``.
+
+    CPython makes no method call of it where the module imports ``imported``, which may be another module.
+    """
+    read, attribute, *after = instructions
+    if read.opname != "LOAD_GLOBAL" or attribute.opname != "LOAD_ATTR":
+        return False
+    if sys.version_info < (3, 13):
+        return bool((read.arg or 0) & 1)  # what a call wants below its function has been pushed first
+    return bool(after) and after[0].opname == "PUSH_NULL"
 
 
 def _is_index(index: dis.Instruction, subscript: dis.Instruction) -> bool:
