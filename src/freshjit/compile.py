@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +35,9 @@ MAX_ATTEMPTS = 8
 
 MAX_ATTEMPTS_AMONG_THREADS = 64
 """The same while other threads run, who may be writing the state that it reads."""
+
+LONGER_WAIT = 0.0005
+"""Seconds by which each attempt among threads waits longer than the one before."""
 
 MAX_SUSPECTS = 4
 """How many numbers are tried by value, each by itself, when a function cannot be traced as they change."""
@@ -67,7 +71,8 @@ class Compiler:
         store, guard = self.store, None
         # Another thread may have compiled the same program while this one waited for its turn.
         result = store.find(call)
-        attempts = MAX_ATTEMPTS if threading.active_count() == 1 else MAX_ATTEMPTS_AMONG_THREADS
+        alone = threading.active_count() == 1
+        attempts = MAX_ATTEMPTS if alone else MAX_ATTEMPTS_AMONG_THREADS
         for attempt in range(attempts):
             if type(result) is not Miss:
                 return result
@@ -84,6 +89,8 @@ class Compiler:
             result = program.run(call.function, call.args, call.kwargs)
             if type(result) is Miss:
                 guard = result.guard
+                if not alone:  # who writes in step with the attempts would be missed each time
+                    time.sleep(attempt * LONGER_WAIT)
                 result = store.find(call)
         if type(result) is not Miss:
             return result
