@@ -13,7 +13,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError
 from freshjit.state.guards import ANYTHING
-from freshjit.state.hooks import class_entry
+from freshjit.state.hooks import GAP, class_entry, entry_of
 from freshjit.state.values import form, is_by_value, same_value
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "default_setattr",
     "device_copy",
     "has_entry",
+    "has_own_entry",
     "is_array",
     "is_empty",
     "other_aval",
@@ -137,6 +138,10 @@ def has_entry(cls: type, name: str) -> bool:
     except KeyError:
         return False
     return True
+
+
+def has_own_entry(cls: type, name: str) -> bool:
+    return entry_of(cls, name) is not GAP
 
 
 def slot_is_set(value: Any, name: str) -> bool:

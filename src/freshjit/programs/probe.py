@@ -75,6 +75,7 @@ _HELPERS: dict[str, Any] = {
     "referents": gc.get_referents,
     "OrderedDict": collections.OrderedDict,
     "has_entry": checks.has_entry,
+    "has_own_entry": checks.has_own_entry,
     "slot_is_set": checks.slot_is_set,
     "default_setattr": checks.default_setattr,
     "subvalue": checks.subvalue,
@@ -318,6 +319,8 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             return f"{wanted!r} not in {writer.read(guard.path.to('dict'))}"
         case "classless":
             return f"has_entry({value}, {wanted!r})"
+        case "lacks":  # a hook can stand there, for the time of another thread's capture
+            return f"{wanted!r} in {value}.__dict__ and has_own_entry({value}, {wanted!r})"
         case "contains":
             return f"{wanted!r} not in {value}"
         case "missing":

@@ -45,6 +45,9 @@ __all__ = ["Capture"]
 
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
+# The kinds of guards of which one path can have several, each about another name.
+_OF_A_NAME = ("absent", "present", "classless", "lacks", "contains", "missing", "unset")
+
 
 class Capture:
     """The books on one run.
@@ -203,7 +206,7 @@ class Capture:
         mark = (
             id(path),
             kind,
-            value if kind in ("absent", "present", "classless", "contains", "missing", "unset") else None,
+            value if kind in _OF_A_NAME else None,
         )
         if kind == "alias":
             mark = (id(path), kind, id(value))

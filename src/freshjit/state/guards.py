@@ -30,6 +30,7 @@ Kind = Literal[
     "alias",  # p is the object at another path
     "absent",  # the instance at p has no attribute of its own by this name
     "classless",  # no class in the MRO of the class at p has this name
+    "lacks",  # the class at p has no entry of its own by this name
     "contains",  # the namespace (dict) at p has this name
     "missing",  # the namespace (dict) at p lacks this name
     "empty",  # the cell at p is empty
@@ -93,7 +94,9 @@ class Guard:
         """What it looks at: for one that concerns a name, not the thing that has or lacks it."""
         if self.kind in ("absent", "present", "unset"):
             return str(self.path.attr(self.value))
-        return f"{self.value!r} in {self.path}" if self.kind in ("missing", "contains") else str(self.path)
+        if self.kind in ("lacks", "missing", "contains"):
+            return f"{self.value!r} in {self.path}"
+        return str(self.path)
 
     def __repr__(self) -> str:
         return f"Guard({self.path}, {self.kind}, {self.value!r})"

@@ -80,6 +80,32 @@ _LEFT_ALONE = frozenset(
         "__class_getitem__",
     )
 )
+# What Python itself keeps in the namespace of a class, or finds in it, besides methods.
+_OF_PYTHON = frozenset(
+    (
+        *dir(type),
+        "__abstractmethods__",
+        "__annotate__",
+        "__annotations__",
+        "__annotations_cache__",
+        "__classcell__",
+        "__classdictcell__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__final__",
+        "__firstlineno__",
+        "__non_callable_proto_members__",
+        "__orig_bases__",
+        "__parameters__",
+        "__protocol_attrs__",
+        "__signature__",
+        "__slots__",
+        "__static_attributes__",
+        "__type_params__",
+        "__weakref__",
+        "__wrapped__",
+    )
+)
 # What the machinery of enumerations looks at, or calls to find a member.
 _USED_BY_ENUM = frozenset(
     ("__new__", "__new_member__", "__init__", "__hash__", "__eq__", "__repr__", "__str__", "__format__")
@@ -439,7 +465,7 @@ def is_wrapped(cls: type, name: str, raw: Any) -> bool:
             return isinstance(raw, types.FunctionType) and name not in _USED_BY_ENUM and name.endswith("__")
         return isinstance(raw, (*_FUNCTION_LIKE, property))
     if name.startswith("__") and name.endswith("__"):
-        return isinstance(raw, _FUNCTION_LIKE)
+        return isinstance(raw, _FUNCTION_LIKE) or (raw is not None and name not in _OF_PYTHON)
     return True
 
 

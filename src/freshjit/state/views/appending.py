@@ -34,7 +34,7 @@ __all__ = ["AppendOnly", "GrowingCopy", "PartialCopy", "for_cell", "for_read", "
 
 _APPENDING = frozenset(("append", "extend"))
 _GROWING = (list, collections.deque)
-_INDEXED = (dict, collections.OrderedDict, list, tuple)
+_INDEXED = (dict, collections.OrderedDict, collections.defaultdict, list, tuple)
 _MAPPINGS = (dict, collections.OrderedDict)
 _DEEPEST = 8  # dicts within dicts, which may lead back to themselves
 

@@ -70,23 +70,34 @@ def entry_path(capture: Capture, owner: type, name: str, raw: Any, instance: Any
     """Where ``raw``, an entry of ``owner``, is found again: it was read through ``instance``, or ``cls``."""
     start = cls if cls is not None else owner
     direct = find_entry(start, name) is raw
-    base = start if direct else owner
-    if base is not start:
-        entry = capture.entries.get(id(base))
-        if entry is None:
-            mro = class_path(capture, start, instance).attr("__mro__")
-            position = start.__mro__.index(base)
-            path = mro.to("item", position, base.__name__)
-            capture.guard(path, "is", base)
-            capture.remember(base, base, path)
-            capture.hooks.add(base)
-    path = class_path(capture, base, instance)
+    if not direct:
+        _guard_passed_over(capture, start, owner, name, instance)
+    path = _base_path(capture, start, start if direct else owner, instance)
     plain = isinstance(raw, types.FunctionType) or not hasattr(type(raw), "__get__")
     if direct and plain and name not in hooks.ATTRIBUTE_HOOKS:
         found = path.to("attr", name, _entry_label(path, name))
     else:
         found = path.to("classattr", name, _entry_label(path, name))
     return found
+
+
+def _guard_passed_over(capture: Capture, start: type, owner: type, name: str, instance: Any) -> None:
+    """``super().name`` was found in ``owner``: classes before it that lack the name must go on to do so."""
+    for base in start.__mro__[: start.__mro__.index(owner)]:
+        lacks = hooks.can_hook(base) and hooks.entry_of(base, name) is GAP
+        if lacks and not capture.hooks.deleted(base, name):
+            capture.guard(_base_path(capture, start, base, instance), "lacks", name)
+
+
+def _base_path(capture: Capture, start: type, base: type, instance: Any) -> Path:
+    """A path to a class in the MRO of ``start``."""
+    if base is not start and id(base) not in capture.entries:
+        mro = class_path(capture, start, instance).attr("__mro__")
+        path = mro.to("item", start.__mro__.index(base), base.__name__)
+        capture.guard(path, "is", base)
+        capture.remember(base, base, path)
+        capture.hooks.add(base)
+    return class_path(capture, base, instance)
 
 
 def _entry_label(path: Path, name: str) -> str:
