@@ -1,7 +1,12 @@
 """Captures belong to one thread: others see real values, never a tracer, and all get the right ones."""
 
+import asyncio
+import concurrent.futures
+import contextlib
 import functools
 import itertools
+import multiprocessing.pool
+import sys
 import threading
 import unittest.mock
 
@@ -11,7 +16,7 @@ import numpy as np
 import pytest
 from tests.support import Compilations, class_namespaces, unchanged
 
-from freshjit import UnstableStateError, jit
+from freshjit import UnstableStateError, UnsupportedStateError, jit
 
 # Events stop functions in the middle of a trace: what is done to them there is done once, as is reported.
 pytestmark = pytest.mark.filterwarnings("ignore:.*_flag was changed by code that is not followed")
@@ -501,3 +506,113 @@ def test_threads_that_share_objects_trace_edit_and_read_at_once():
     run_together(*[lambda i=i: job(i) for i in range(THREADS)])
     assert not [kind for kind in set(seen) if issubclass(kind, jax.core.Tracer)]
     assert [(p.calls, float(p.w)) for p in shared.parts] == [(12, i + 12.0) for i in range(THREADS)]
+
+
+# -- threads that traced code starts ------------------------------------------------------------------
+
+
+class Worker:
+    def __init__(self):
+        self.w, self.out = jnp.float32(2.0), None
+
+    def work(self, x):
+        return self.w * jnp.sin(x)
+
+    def keep(self):
+        self.out = self.w
+
+    async def later(self, x):
+        await asyncio.sleep(0)
+        return self.w * x
+
+
+class Keeping(threading.Thread):
+    def __init__(self, worker):
+        super().__init__()
+        self.worker = worker
+
+    def run(self):
+        self.worker.keep()
+
+
+def by_an_executor(worker, x):
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        return sum(pool.map(worker.work, [x, x]))
+
+
+def by_an_executor_of_asyncio(worker, x):
+    async def run():
+        return await asyncio.get_running_loop().run_in_executor(None, worker.work, x)
+
+    return asyncio.run(run())
+
+
+def by_a_thread(worker, x):
+    started = threading.Thread(target=functools.partial(worker.keep))
+    started.start()
+    started.join()
+    return worker.out * x
+
+
+def by_a_class_of_threads(worker, x):
+    started = Keeping(worker)
+    started.start()
+    started.join()
+    return worker.out * x
+
+
+@pytest.mark.parametrize(
+    "function", [by_an_executor, by_an_executor_of_asyncio, by_a_thread, by_a_class_of_threads]
+)
+def test_work_for_another_thread_is_refused_with_the_line_that_hands_it_over(function):
+    worker = Worker()
+    step = jit(lambda x: function(worker, x))
+    with pytest.raises(UnsupportedStateError, match=r"(?s)test_threads\.py:\d+ in .*start threads outside"):
+        step(1.0)
+    assert worker.out is None
+    assert threading.Thread.start.__module__ == "threading"
+
+
+def by_a_pool(worker, x):
+    with multiprocessing.pool.ThreadPool(2) as pool:
+        return pool.apply(worker.work, [x])
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="CPython 3.11 does not tell which functions run")
+def test_a_function_that_runs_in_another_thread_all_the_same_is_an_error():
+    worker = Worker()
+    with pytest.raises(UnsupportedStateError, match=r"work ran in another thread while <lambda> was traced"):
+        jit(lambda x: by_a_pool(worker, x))(1.0)
+
+
+def test_code_that_reads_a_global_in_another_thread_is_an_error_even_if_nobody_hears_of_it():
+    worker = Worker()
+
+    def silently(x):
+        with contextlib.suppress(Exception), multiprocessing.pool.ThreadPool(1) as pool:
+            pool.apply(worker.work, [x])
+        return x
+
+    with pytest.raises(UnsupportedStateError, match=r"ran in another thread"):
+        jit(silently)(1.0)
+
+
+def test_a_thread_of_a_library_may_start_meanwhile():
+    done = threading.Event()
+
+    @jit
+    def step(x):
+        timer = threading.Timer(0.0, done.set)
+        timer.start()
+        return x * 2
+
+    assert float(step(1.0)) == 2.0
+    assert done.wait(PATIENCE)
+
+
+def test_coroutines_run_in_the_thread_of_the_capture():
+    worker = Worker()
+    step = jit(lambda x: asyncio.run(worker.later(x)))
+    assert float(step(3.0)) == 6.0
+    worker.w = jnp.float32(5.0)
+    assert float(step(3.0)) == 15.0

@@ -19,8 +19,9 @@ import jax
 import numpy as np
 
 from freshjit import _compat
+from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
-from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, user_line
+from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, at, user_line
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
 from freshjit.state.path import Path
@@ -108,6 +109,8 @@ class Capture:
         self.sees_identity = False
         self.deleted_names: set[str] = set()  # attributes that code of the function deletes somewhere
         self._alone = threading.active_count() == 1
+        self._thread = threading.get_ident()
+        self.strayed: UnsupportedStateError | None = None  # that its code has run in another thread
         self.disturbed: str | None = None  # what another thread has changed under this run's eyes
         self.late_rules = False
         self._keep: list[Any] = []
@@ -197,6 +200,17 @@ class Capture:
         if (self._alone and threading.active_count() == 1) or isinstance(value, _compat.Tracer):
             return True
         return value is GAP and name in self.deleted_names
+
+    def check_thread(self, name: str) -> None:
+        """Refuse, now and when the run has ended, that a clone runs in a thread that is not the capture's."""
+        if threading.get_ident() == self._thread:
+            return
+        self.strayed = UnsupportedStateError(
+            f"{name} ran in another thread while {self.root} was traced{at(user_line())}: what it reads and "
+            "writes there is not seen.\nCall it directly, map it with jax.vmap, or start threads outside of "
+            "the jitted function and pass their results in."
+        )
+        raise self.strayed
 
     def original_of(self, view: Any) -> Entry | None:
         entry = self.views.get(id(view))

@@ -25,13 +25,13 @@ from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
 from freshjit.state.path import Path
 from freshjit.state.record import KEYED, Record, Slot, Write
-from freshjit.state.views import arrays, library_calls, numbers, objects, outside, pytrees, unseen
+from freshjit.state.views import arrays, library_calls, numbers, objects, outside, pytrees, threads, unseen
 
 __all__ = ["directly", "trace", "view_arguments", "written"]
 
 T = TypeVar("T")
 
-_WATCHES = (outside.watched_paths, unseen.watched_interpreter)
+_WATCHES = (outside.watched_paths, threads.watched_threads, unseen.watched_interpreter)
 
 
 @dataclass(eq=False, slots=True)
@@ -259,6 +259,8 @@ def _result(capture: Capture, result: Any) -> tuple[list[Any], _Result]:
 
 
 def _check_undisturbed(capture: Capture) -> None:
+    if capture.strayed is not None:
+        raise capture.strayed
     if capture.disturbed is not None:
         raise UnstableStateError(
             f"{capture.disturbed} was assigned while {capture.root} was traced, by another thread, or by "

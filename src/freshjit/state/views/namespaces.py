@@ -58,6 +58,7 @@ class Namespace(dict[str, Any]):
             return self.real[name]
         if dict.__contains__(self, name):
             return dict.__getitem__(self, name)
+        self.capture.check_thread(f"code that reads {name}")
         if name in self.deleted or name not in self.real:
             if name not in self.deleted:
                 self.capture.guard(self.path, "missing", name)

@@ -203,10 +203,14 @@ def _guard(capture: Capture, value: Any, path: Path) -> None:
 
 def _on_start(code: types.CodeType, offset: int) -> Any:
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    if is_library_module(frame.f_globals.get("__name__")):
+    namespace, capture = frame.f_globals, thread.capture
+    if isinstance(namespace, namespaces.Namespace):
+        if capture is None and not namespace.closed:
+            namespace.capture.check_thread(code.co_name)
+        return None
+    if is_library_module(namespace.get("__name__")):
         return _monitoring.DISABLE  # for good: it stays a library's
-    capture = thread.capture
-    if capture is not None and not isinstance(frame.f_globals, namespaces.Namespace):
+    if capture is not None:
         while capture.outer is not None:
             capture = capture.outer
         capture.unseen.note(capture, frame)
