@@ -99,6 +99,7 @@ _OF_PYTHON = frozenset(
         "__parameters__",
         "__protocol_attrs__",
         "__signature__",
+        "__slotnames__",
         "__slots__",
         "__static_attributes__",
         "__type_params__",

@@ -170,7 +170,7 @@ def read_class_entry(
         return capture.view(raw.fget, path.attr("fget"))(instance)
     if kind is functools.singledispatchmethod:
         dispatcher = capture.view(raw.dispatcher, path.attr("dispatcher"))
-        return lambda *args, **kwargs: dispatcher.dispatch(type(args[0])).__get__(instance, cls)(
+        return lambda *args, **kwargs: dispatcher.dispatch(args[0].__class__).__get__(instance, cls)(
             *args, **kwargs
         )
     if kind is functools.cached_property:

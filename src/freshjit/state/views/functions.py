@@ -378,7 +378,7 @@ def _view_singledispatch(capture: Capture, function: Any, path: Path) -> Any:
 
     @functools.wraps(function)
     def dispatching(*args: Any, **kwargs: Any) -> Any:
-        return dispatch(type(args[0]))(*args, **kwargs)
+        return dispatch(args[0].__class__)(*args, **kwargs)
 
     def dispatch(cls: type) -> Any:
         implementation = function.dispatch(cls)
