@@ -6,6 +6,7 @@ import io
 import logging
 import os
 import pathlib
+import queue
 import random
 import secrets
 import subprocess
@@ -707,3 +708,23 @@ def test_changing_the_environment_is_refused(environment):
             jit(function)(1.0)
     assert os.environ["FRESHJIT_TEST_A"] == "1"
     assert "FRESHJIT_TEST_B" not in os.environ
+
+
+def test_what_is_put_into_a_queue_of_c_is_told_of():
+    waiting = queue.SimpleQueue()
+
+    @jit
+    def step(x):
+        waiting.put("done")
+        return x
+
+    with pytest.warns(FreshjitWarning, match=r"waiting\.qsize\(\) was changed by code that is not followed"):
+        step(1.0)
+
+
+def test_a_queue_of_c_is_asked_again_how_much_waits_in_it():
+    waiting = queue.SimpleQueue()
+    step = jit(lambda x: x if waiting.empty() else -x)
+    assert float(step(1.0)) == 1.0
+    waiting.put("more")
+    assert float(step(1.0)) == -1.0

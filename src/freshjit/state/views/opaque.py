@@ -1,13 +1,14 @@
 """Things that cannot be watched: objects of C and of some libraries. Traced code gets the real ones.
 
 They are guarded by identity, and what they hold as far as it shows from outside: the flag of an event, the
-arguments of an error. Should that change during the run, it was done by code that is not followed: it is
-done once, while tracing, and is reported.
+arguments of an error, how much waits in a queue. Should that change during the run, it was done by code that
+is not followed: it is done once, while tracing, and is reported.
 """
 
 from __future__ import annotations
 
 import ctypes
+import queue
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,8 @@ def _shown(value: Any, path: Path) -> dict[Path, Any]:
     for kind, name in _CONTENTS:
         if isinstance(value, kind):
             found[path.attr(name)] = getattr(value, name, None)
+    if isinstance(value, queue.SimpleQueue):
+        found[path.attr("qsize").to("call", ())] = value.qsize()
     if not _has_caches(type(value)):
         attributes = instance_dict(value) or {}
         found.update({path.to("dictitem", name): part for name, part in attributes.items()})
