@@ -15,9 +15,9 @@ or takes it away; ``FRESHJIT_FAULTS=1`` tries all.
 import functools
 import gc
 import itertools
+import mmap
 import os
 import pathlib
-import queue
 import sys
 import threading
 from collections import Counter, defaultdict
@@ -358,22 +358,26 @@ def test_a_fault_at_any_call_leaves_everything_as_it_was(program, case, fault):
 # -- the user's own code ------------------------------------------------------------------------------
 
 
-# An object of C that shows nothing of what it holds: the capture does not take it for state.
-FUSE = queue.SimpleQueue()
+# Memory that shows nothing of what it holds: the capture does not take it for state.
+FUSE = mmap.mmap(-1, 8)  # how many accesses are left, and which fault the last of them is
+FAULTS = (Fault, KeyboardInterrupt, AttributeError)
 
 
-def light(accesses=0, fault=None):
+def accesses_left():
+    return int.from_bytes(FUSE[:4])
+
+
+def light(accesses=0, fault=Fault):
     """Let the access of this number fail from now on; none by default."""
-    while not FUSE.empty():
-        FUSE.get()
-    for error in [None] * (accesses - 1) + [fault] * bool(accesses):
-        FUSE.put(error)
+    FUSE[:4], FUSE[4] = accesses.to_bytes(4), FAULTS.index(fault)
 
 
 def access():
-    error = None if FUSE.empty() else FUSE.get()
-    if error is not None:
-        raise error("bomb")
+    left = accesses_left()
+    if left:
+        light(left - 1, FAULTS[FUSE[4]])
+    if left == 1:
+        raise FAULTS[FUSE[4]]("bomb")
 
 
 class Watched(Plain):
@@ -389,7 +393,7 @@ class Watched(Plain):
 
 
 @pytest.mark.usefixtures("only_new_objects")
-@pytest.mark.parametrize("fault", [Fault, KeyboardInterrupt, AttributeError])
+@pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("program", [reads_and_writes, under_transforms])
 def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault):
     light()
@@ -406,7 +410,7 @@ def test_a_fault_in_each_read_and_write_that_runs_the_users_code(program, fault)
             step(jnp.float32(2.0))
         except (fault, FreshjitError):  # the latter if what has just been read cannot be read again
             raised = True
-        if not raised and not FUSE.empty():
+        if not raised and accesses_left():
             break  # there are not so many
         light()
         if raised:
