@@ -4,6 +4,7 @@ import ctypes
 import datetime
 import io
 import logging
+import mmap
 import os
 import pathlib
 import queue
@@ -527,16 +528,25 @@ def test_seeded_generators_and_given_times_freeze_nothing():
 
 def test_paths_are_watched_for_the_time_of_a_capture_and_in_its_thread_only():
     before = dict(vars(pathlib.Path))
-    seen = []
+    seen, whose_turn = [], mmap.mmap(-1, 1)  # memory that the capture does not take for state
+
+    def read():
+        while whose_turn[0] != 1:
+            time.sleep(0.001)
+        seen.append(HERE.read_text())
+        whose_turn[0] = 2
 
     @jit(strict=True)
     def step(x):
-        reader = threading.Thread(target=lambda: seen.append(HERE.read_text()))
-        reader.start()
-        reader.join()
+        whose_turn[0] = 1
+        while whose_turn[0] != 2:
+            pass
         return x + len(HERE.name)
 
+    reader = threading.Thread(target=read)
+    reader.start()
     step(1.0)
+    reader.join()
     assert len(seen[0]) > 0
     assert dict(vars(pathlib.Path)) == before
 
