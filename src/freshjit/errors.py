@@ -169,8 +169,8 @@ class UnstableStateError(FreshjitError, RuntimeError):
         ...     count(1.0)
         ... except UnstableStateError as error:
         ...     print(error)  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
-        state read by count changes by itself: next_name('run') (value) was different directly after it had
-        been read, ... times in a row.
+        state read by count changes by itself: next_name('run') (read at ...) was different directly after
+        it had been read, ... times in a row.
         It must be the same when it is read twice. ...
     """
 
