@@ -15,7 +15,7 @@ from freshjit.programs import commit
 from freshjit.programs.probe import read as read_path
 from freshjit.state import views
 from freshjit.state.active import thread
-from freshjit.state.arguments import parameters_of, plan, root_of, wrap
+from freshjit.state.arguments import parameters_of, plan, root_of
 from freshjit.state.capture import Capture
 from freshjit.state.guards import user_line
 from freshjit.state.held import GONE
@@ -28,6 +28,7 @@ from freshjit.state.values import is_plain
 from freshjit.state.views import array_copies, arrays, containers, made, places
 from freshjit.state.views.apart import Apart, Change
 from freshjit.tree import State, as_found, check_shape, some_of
+from freshjit.wrapper import wrap
 
 __all__ = ["Functional", "functionalize"]
 

@@ -15,9 +15,7 @@ import jax
 from freshjit import _compat
 from freshjit.aot import Lowered, Traced
 from freshjit.compile import Compiler
-from freshjit.errors import (
-    UnsupportedStateError,
-)
+from freshjit.errors import UnsupportedStateError
 from freshjit.options import UNSPECIFIED, Options
 from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
@@ -25,9 +23,9 @@ from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
 from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import wrap
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
+from freshjit.wrapper import Wrapper
 
 __all__ = ["FreshJit", "jit"]
 
@@ -37,7 +35,7 @@ R = TypeVar("R")
 _compat.hide_frames_of(__file__)
 
 
-class FreshJit(Generic[P, R]):
+class FreshJit(Wrapper, Generic[P, R]):
     """A function under ``freshjit.jit``. Made by ``jit``; offers what ``jax.jit``'s result offers.
 
     Example:
@@ -55,13 +53,12 @@ class FreshJit(Generic[P, R]):
         Array([ 5., 10.], dtype=float32)
     """
 
+    __slots__ = ("_compiler", "_function", "_made", "_options", "_store")
     __freshjit_method__ = True
     __name__: str
 
     def __init__(self, function: Callable[P, R], options: Options) -> None:
-        if isinstance(function, types.FunctionType):
-            vars(self).update(vars(function))
-        wrap(self, function)
+        super().__init__(function)
         self._function = function
         self._made = present()
         self._options = options
@@ -106,7 +103,7 @@ class FreshJit(Generic[P, R]):
         Raises:
             FreshjitError: if some state can be neither read nor written under a trace.
         """
-        return self.trace(*args, **kwargs).lower()
+        return FreshJit.trace(self, *args, **kwargs).lower()  # not what the user may have named so
 
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
         """Trace for the given arguments and the present state, as ``jax.jit(f).trace``.
@@ -165,7 +162,7 @@ class FreshJit(Generic[P, R]):
 
     def __reduce__(self) -> Any:
         home: Any = sys.modules.get(self.__module__)
-        qualified: str = vars(self)["__qualname__"]
+        qualified: str = getattr(self, "__qualname__", "")
         for name in qualified.split("."):
             home = getattr(home, name, None)
         if home is self:
@@ -180,12 +177,6 @@ class FreshJit(Generic[P, R]):
         return self if function is self._function else _again(function, self._options.given)
 
 
-# What a wrapper's dictionary has that is not the user's.
-_OWN = frozenset(
-    (*functools.WRAPPER_ASSIGNMENTS, "__wrapped__", "_compiler", "_function", "_made", "_options", "_store")
-)
-
-
 def _again(function: Any, given: dict[str, Any]) -> Any:
     return jit(function, **given)
 
@@ -196,9 +187,6 @@ def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> 
     function = value._function  # pyright: ignore[reportPrivateUsage]
     view = capture.view(function, path.to("attr", "__wrapped__", str(path)))
     capture.alias_view(value, view, path)
-    state = capture.functions.state_of(view)
-    if state is not None and type(function) is types.FunctionType:
-        state.wrapped_by(capture, value, path, _OWN)
     return view
 
 
@@ -217,7 +205,7 @@ def _codes(function: Any) -> list[Any]:
     found: list[Any] = []
     while function is not None and len(found) < 16:
         if isinstance(function, FreshJit):
-            function = cast(Any, function.__wrapped__)
+            function = function.__wrapped__
         elif isinstance(function, functools.partial):
             function = function.func
         elif isinstance(function, types.MethodType):

@@ -19,13 +19,14 @@ from freshjit.errors import StateMismatchError
 from freshjit.jit import FreshJit, jit
 from freshjit.state import views
 from freshjit.state.active import present, thread
-from freshjit.state.arguments import POSITIONAL, parameters_of, wrap
+from freshjit.state.arguments import POSITIONAL, parameters_of
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
 from freshjit.state.views import arrays, loops, places
 from freshjit.state.views import transforms as inside
 from freshjit.state.views.apart import named
 from freshjit.tree import State, some_of
+from freshjit.wrapper import wrap
 
 __all__ = [
     "Transformed",

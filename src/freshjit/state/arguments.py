@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import types
 from collections.abc import Callable, Collection, Iterable
@@ -15,7 +14,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.state.path import Path
 
-__all__ = ["POSITIONAL", "Argument", "arranged", "is_jax_tree", "parameters_of", "plan", "root_of", "wrap"]
+__all__ = ["POSITIONAL", "Argument", "arranged", "is_jax_tree", "parameters_of", "plan", "root_of"]
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -97,13 +96,6 @@ def is_jax_tree(value: Any) -> bool:
             or kind in (jax.ShapeDtypeStruct,)
         )
     return all(map(is_jax_tree, leaves))
-
-
-def wrap(wrapper: Any, function: Callable[..., Any]) -> None:
-    """Give an object that is called in place of a function its name, documentation and ``__wrapped__``."""
-    functools.update_wrapper(wrapper, function, updated=())
-    if not hasattr(function, "__name__"):
-        wrapper.__name__ = type(function).__name__
 
 
 def arranged(

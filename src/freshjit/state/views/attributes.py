@@ -51,44 +51,29 @@ class FunctionState:
     """The attributes of one function (``f.calls += 1``, ``f.__doc__``), as its clone has them.
 
     Attributes:
-        holder: the object whose dictionary it is: the function, or the jitted function that wraps it.
         path: where the function is.
-        holder_path: where the holder is.
     """
 
     def __init__(self, path: Path, function: types.FunctionType, clone: types.FunctionType) -> None:
         self.path, self.function, self.clone = path, function, clone
-        self.holder_path, self.holder = path, function
-        self.own: frozenset[str] = frozenset()  # entries of the dictionary that are not the user's
         self.initial: dict[str, Any] = {name: getattr(clone, name) for name in _PYTHONS}
 
     def read_dict(self, capture: Capture) -> None:
         """Give the clone the attributes that the user has set."""
-        given = {n: v for n, v in vars(self.holder).items() if n not in self.own}
-        place = self.holder_path.to("dict")
-        if given and not self.own:
+        given, place = vars(self.function), self.path.to("dict")
+        if given:
             capture.guard(place, "keys", tuple(given))
         self.clone.__dict__.clear()
         for name, value in given.items():
-            view = capture.view(value, place.to("item", name, f"{self.holder_path}.{name}"))
+            view = capture.view(value, place.to("item", name, f"{self.path}.{name}"))
             self.clone.__dict__[name] = view
         self.initial = {n: v for n, v in self.initial.items() if n in _PYTHONS}
         self.initial.update(self.clone.__dict__)
 
-    def wrapped_by(self, capture: Capture, wrapper: Any, path: Path, own: frozenset[str]) -> None:
-        """The function is met as what a wrapper makes of it: attributes are those of the wrapper.
-
-        Parameters:
-            own: the entries of the wrapper's dictionary that it needs for itself.
-        """
-        if self.holder is self.function:
-            self.holder, self.holder_path, self.own = wrapper, path, own
-            self.read_dict(capture)
-
     def expose(self, capture: Capture, name: str) -> None:
         """Some code may look at this attribute."""
         if name == "__dict__":
-            capture.guard(self.holder_path.to("dict"), "keys", tuple(vars(self.holder)))
+            capture.guard(self.path.to("dict"), "keys", tuple(vars(self.function)))
             return
         value, place = getattr(self.function, name), self.path.attr(name)
         if name in _DICTIONARIES and value is not None:
@@ -99,9 +84,7 @@ class FunctionState:
 
     def guard_absence(self, capture: Capture) -> None:
         """Some code may have noticed that the function lacks an attribute or a default."""
-        if self.own:
-            capture.guard(self.holder_path.to("dict"), "len", len(vars(self.holder)))
-        elif not self.function.__dict__:
+        if not self.function.__dict__:
             capture.guard(self.path.to("dict"), "len", 0)
         code = self.function.__code__
         if code.co_argcount and self.function.__defaults__ is None:
@@ -110,8 +93,8 @@ class FunctionState:
             capture.guard(self.path.attr("__kwdefaults__"), "value", None)
 
     def note_missing(self, capture: Capture, name: str) -> None:
-        if name not in vars(self.holder):
-            capture.guard(self.holder_path.to("dict"), "missing", name)
+        if name not in vars(self.function):
+            capture.guard(self.path.to("dict"), "missing", name)
 
     # -- Mutable --------------------------------------------------------------------------------
 
@@ -123,14 +106,14 @@ class FunctionState:
             )
         for name in self.initial:
             if name not in now:
-                yield Write(self.holder_path, "delattr", name, None)
+                yield Write(self.path, "delattr", name, None)
         for name, value in now.items():
             if self.initial.get(name, GAP) is value:
                 continue
             if name in _PYTHONS:
                 yield Write(self.path, "setattr", name, value)
             else:
-                yield Write(self.holder_path, "setdict", name, value)
+                yield Write(self.path, "setdict", name, value)
 
     def start(self) -> Any:
         return self.initial
@@ -160,7 +143,7 @@ class FunctionState:
     def place(self, key: Any) -> Path:
         if key in _PYTHONS:
             return self.path.attr(key)
-        return self.holder_path.to("dict").to("item", key, f"{self.holder_path}.{key}")
+        return self.path.to("dict").to("item", key, f"{self.path}.{key}")
 
 
 class Functions:
