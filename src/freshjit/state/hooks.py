@@ -14,6 +14,7 @@ A hooked class gets three things, all removed when the last capture that needs t
 from __future__ import annotations
 
 import copyreg
+import ctypes
 import enum
 import threading
 import types
@@ -269,12 +270,15 @@ def slot_values(value: Any) -> dict[str, Any]:
 
 
 _HEAP_TYPE, _IMMUTABLE_TYPE = 1 << 9, 1 << 8
+# The layout of these is made from their entries, which cannot be exchanged.
+_METACLASSES_OF_C = tuple({type(c) for c in (ctypes.Structure, ctypes.Union, ctypes.Array, ctypes.c_int)})
 
 
 def can_hook(cls: type) -> bool:
     """Whether the class was made by Python code and can be changed for a while."""
     flags = cls.__flags__
-    return bool(flags & _HEAP_TYPE) and not flags & _IMMUTABLE_TYPE and not is_library_class(cls)
+    fixed = not flags & _HEAP_TYPE or flags & _IMMUTABLE_TYPE or isinstance(cls, _METACLASSES_OF_C)
+    return not fixed and not is_library_class(cls)
 
 
 def _finder(cls: type) -> Callable[[Capture, Any, str], ObjectState | None]:

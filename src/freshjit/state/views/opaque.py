@@ -10,7 +10,8 @@ from __future__ import annotations
 import ctypes
 import queue
 import types
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -30,6 +31,7 @@ _CONTENTS: tuple[tuple[type, str], ...] = (
     (types.CellType, "cell_contents"),
     (ctypes.c_int.__mro__[1], "value"),  # the base of all simple types of C
 )
+_STRUCTURED = (ctypes.Structure, ctypes.Union, ctypes.Array)
 
 
 def view_opaque(capture: Capture, value: Any, path: Path) -> Any:
@@ -50,6 +52,8 @@ def _shown(value: Any, path: Path) -> dict[Path, Any]:
             found[path.attr(name)] = getattr(value, name, None)
     if isinstance(value, queue.SimpleQueue):
         found[path.attr("qsize").to("call", ())] = value.qsize()
+    if isinstance(value, _STRUCTURED):
+        found.update(_fields(value, path))
     if not _has_caches(type(value)):
         attributes = instance_dict(value) or {}
         found.update({path.to("dictitem", name): part for name, part in attributes.items()})
@@ -58,6 +62,20 @@ def _shown(value: Any, path: Path) -> dict[Path, Any]:
         for place, part in found.items()
         if is_plain(part) or type(part) is np.ndarray
     }
+
+
+def _fields(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+    """What is in a structure or an array of C, and the plain attributes of its class."""
+    if isinstance(value, ctypes.Array):
+        parts = [(path.item(i), part) for i, part in enumerate(cast("ctypes.Array[Any]", value))]
+    else:
+        names = [n for n in dir(value) if not n.startswith("_")]
+        parts = [(path.attr(name), getattr(value, name)) for name in names]
+    for place, part in parts:
+        if isinstance(part, _STRUCTURED):
+            yield from _fields(part, place)
+        else:
+            yield place, part
 
 
 def _has_caches(kind: type) -> bool:
