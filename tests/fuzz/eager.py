@@ -157,9 +157,13 @@ def _note(value: Any, undo: list[Any], f: Any) -> list[Any]:
         undo.append(functools.partial(np.copyto, value, value.copy()))
         return []
     if isinstance(value, dict):
-        return _note_container(value, dict(value), undo, dict.update)
+        ordered = isinstance(value, collections.OrderedDict)
+        fill = collections.OrderedDict.update if ordered else dict.update
+        return _note_container(value, dict(value), undo, fill)
     if isinstance(value, (list, collections.deque)):
-        return _note_container(value, list(value), undo, type(value).extend)
+        found = _note_container(value, list(value), undo, type(value).extend)
+        own = getattr(value, "__dict__", None)
+        return found if own is None else [*found, *_note_container(own, dict(own), undo, dict.update)]
     if isinstance(value, set):
         return _note_container(value, set(value), undo, set.update)
     if isinstance(value, tuple):
@@ -194,6 +198,7 @@ def _note_function(value: types.FunctionType, undo: list[Any]) -> list[Any]:
         undo.append(functools.partial(setattr, cell, "cell_contents", contents))
         found.append(contents)
     if "_fuzz" in (value.__module__ or ""):
+        found += _note_container(vars(value), dict(vars(value)), undo, dict.update)
         variables = {k: v for k, v in value.__globals__.items() if not k.startswith("__")}
         undo.append(functools.partial(value.__globals__.update, variables))
         found += variables.values()

@@ -132,7 +132,8 @@ class _Walk:
                 except ValueError:
                     cells.append((name, "empty"))
         defaults = [self.describe(v) for v in value.__defaults__ or ()]
-        return ("function", value.__code__.co_name, defaults, cells)
+        attributes = [(n, self.describe(v)) for n, v in sorted(vars(value).items()) if n != "__wrapped__"]
+        return ("function", value.__code__.co_name, defaults, cells, attributes)
 
     def _class_attributes(self, cls: type) -> Any:
         if cls.__module__ != self.module:

@@ -53,6 +53,10 @@ INITIAL = {
     "tup": "(jnp.array({a}), 1)",
     "count": "collections.Counter()",
     "lazy": "collections.defaultdict(list)",
+    "stats": '{{"n": 0, "losses": [], "best": None}}',
+    "order": "collections.OrderedDict(a=jnp.array({a}), b=1)",
+    "bag": "Bag([jnp.array({a})])",
+    "recs": '[{{"v": jnp.array({a}), "n": 1}}]',
     "part": "{p}",
     "layers": "[{p}, {p}]",
     "act": "jnp.tanh",
@@ -202,6 +206,14 @@ class Writer:
                     options += [f'{e}["a"]', f"sum({e}.values())"]
                 case "lazy":
                     options += [f'len({e}.get("a", ()))']
+                case "stats":
+                    options += [f'{e}["n"]', f'len({e}["losses"])', f'len({e}.get("extra", ()))', f"len({e})"]
+                case "order":
+                    options += [f'{e}["b"]', f"len({e})", f'list({e}).index("b")']
+                case "bag":
+                    options += [f"{e}.taken", f"len({e})", f"{e}.size()"]
+                case "recs":
+                    options += [f"len({e})", f'sum(r["n"] for r in {e})', f'{e}[-1]["n"]']
                 case "buf":
                     options += [f"float({e}[0])", f"float({e}.sum())"]
                 case "lim":
@@ -239,6 +251,15 @@ class Writer:
                         f"sum(l.w for l in {e})",
                         f"jnp.stack([l.w for l in {e}]).mean(0)",
                     ]
+                case "stats":
+                    options += [f'sum({e}["losses"])', f'({e}["losses"][-1] if {e}["losses"] else 0.25)']
+                    options += [f'(0.5 if {e}["best"] is None else {e}["best"])']
+                case "order":
+                    options += [f'{e}["a"]', f"next(iter({e}.values()))"]
+                case "recs":
+                    options += [f'{e}[-1]["v"]', f'sum(r["v"] for r in {e} if r["n"] < 3)']
+                case "bag":
+                    options += [f"({e}[0] if {e} else 0.25)", f"sum({e})"]
                 case "opt":
                     options += [f"(0.5 if {e} is None else {e})"]
                 case "hist":
@@ -340,6 +361,19 @@ class Writer:
                     options += [f'{e}["a"] > 1', f'"b" in {e}']
                 case "lazy":
                     options += [f'bool({e}.get("a"))', f'"b" in {e}']
+                case "stats":
+                    options += [
+                        f'{e}["n"] > 1',
+                        f'"extra" in {e}',
+                        f'not {e}["losses"]',
+                        f'{e}["best"] is None',
+                    ]
+                case "order":
+                    options += [f'next(iter({e})) == "a"', f'"c" in {e}', f'{e} == {{"b": 1}}']
+                case "bag":
+                    options += [f"bool({e})", f"{e}.taken > 1"]
+                case "recs":
+                    options += [f'any(r["n"] > 2 for r in {e})', f'{e}[0]["n"] == {e}[-1]["n"]']
                 case "pair" | "tup":
                     options += [f"{e}[1] > 1"]
                 case _:
@@ -366,6 +400,10 @@ class Writer:
         options += self._writes(s)
         if depth > 0:
             options += [lambda: self._if(s, depth), lambda: self._try(s, depth), lambda: self._for(s, depth)]
+            if s.of("num", "rate", "mode", "opt"):
+                options.append(lambda: self._match(s, depth))
+            if s.may("py") and not s.lane and any(p.assign for p in s.of("num")):
+                options.append(lambda: self._with(s, depth))
             if s.transforms < 2:
                 options += [
                     lambda: self._scan(s, depth),
@@ -563,6 +601,59 @@ class Writer:
                     ("py", f'{e}["b"]'),
                     ("py", f'{e}.pop("a", None)'),
                 ]
+                options += [("py", f'{e}.get("a", []).append(VALUE)'), ("py", f'{e}["a"] += [VALUE]')]
+            case "stats":
+                options += [
+                    ("py", f'{e}["n"] += 1'),
+                    ("py", f'{e}["losses"].append(VALUE)'),
+                    ("py", f'{e}.setdefault("extra", []).append(VALUE)'),
+                    ("py", f'{e}["best"] = VALUE'),
+                ]
+                options += [
+                    ("py", f'st = {e}\nst["n"] += 1\nst["losses"].append(VALUE)'),
+                    ("py", f'ls = {e}["losses"]\nls.append(VALUE)\nls.extend([LOCAL, LOCAL * 2])'),
+                    ("py", f'{e}["losses"] += [VALUE]'),
+                    ("py", f'{e}.get("losses").append(VALUE)'),
+                    ("py", f'if {e}["best"] is None:\n    {e}["best"] = VALUE'),
+                ]
+                options += [
+                    ("py", f'for key in ("losses", "extra"):\n    {e}.setdefault(key, []).append(VALUE)'),
+                    ("py", f"for _, p in {e}.items():\n    if isinstance(p, list):\n        p.append(VALUE)"),
+                    ("py", f"[part.append(VALUE) for part in {e}.values() if type(part) is list]"),
+                    ("py", f'{e}.pop("extra", None)'),
+                    ("py", f'{e}["losses"] = {e}["losses"][-1:]'),
+                    ("py", f'{e}.update(n={e}["n"] + 2)'),
+                    ("py", f'{e}["losses"].append({{"v": VALUE, "n": {e}["n"]}}["v"])'),
+                ]
+            case "order":
+                options += [
+                    ("arr", f'{e}["a"] = VALUE'),
+                    ("py", f'{e}.move_to_end("a")'),
+                    ("py", f'{e}["b"] = {e}["b"] % 3 + 1'),
+                    ("py", f'{e}["c"] = VALUE\n{e}.move_to_end("c", last=False)'),
+                    ("py", f'{e}.pop("c", None)'),
+                    ("py", f'{e}["a"] = {e}.pop("a")'),
+                ]
+            case "recs":
+                options += [
+                    ("py", f'{e}.append({{"v": VALUE, "n": len({e}) + 1}})'),
+                    ("py", f'{e}.append({{"v": VALUE, "n": 0}})'),
+                    ("py", f'{e}[-1]["n"] += 1'),
+                    ("arr", f'{e}[0]["v"] = VALUE'),
+                    ("py", f"{e}.append({e}[0])"),
+                    ("py", f'{e}.sort(key=lambda r: r["n"])'),
+                    ("py", f"{e}[:] = [dict(r, v=VALUE) for r in {e}[-2:]]"),
+                ]
+            case "bag":
+                options += [
+                    ("py", f"{e}.append(VALUE)"),
+                    ("py", f"{e}.take()"),
+                    ("py", f"{e}.taken += 1"),
+                    ("py", f"{e}[:] = [VALUE]"),
+                    ("py", f"{e}.extend([VALUE, LOCAL])"),
+                ]
+                if bound:
+                    options += [("py", f"{e} = Bag({e}[-1:])"), ("py", f"{e} += [VALUE]")]
             case "part":
                 tag = self.part_tag
                 options += [
@@ -631,6 +722,29 @@ class Writer:
         if self.chance(4):
             lines += ["finally:", *indent(self.block(s, 1, depth - 1))]
         return lines
+
+    def _match(self, s: Scope, depth: int) -> list[str]:
+        self.steady = False
+        subject = self.pick(s.of("num", "rate", "mode", "opt"))
+        case = {"num": "1 | 2", "rate": "float(0.5)", "mode": 'str("a")', "opt": "None"}[subject.kind]
+        first = ["case " + case + ":", *indent(self.block(s, 2, depth - 1))]
+        rest = [
+            "case other:",
+            f"    {s.local[-1]} = {s.local[-1]} * 0.75",
+            *indent(self.block(s, 1, depth - 1)),
+        ]
+        return [f"match {subject.expr}:", *indent([*first, *rest])]
+
+    def _with(self, s: Scope, depth: int) -> list[str]:
+        self.steady = False
+        place = self.pick([p for p in s.of("num") if p.assign])
+        s.wrote("py", place)
+        name = self.name("c")
+        held = [f"{place.expr} += 1", "try:", "    yield", "finally:", f"    {place.expr} -= 1"]
+        if place.binding is not None:
+            held.insert(0, place.binding)
+        lines = ["@contextlib.contextmanager", f"def {name}():", *indent(held)]
+        return [*lines, f"with {name}():", *indent(self.block(s, 2, depth - 1))]
 
     def _for(self, s: Scope, depth: int) -> list[str]:
         self.steady = False
@@ -815,6 +929,16 @@ class Writer:
             body += ["", "", *self.part_class(i, style, globals_, [h for h in helpers if not h.tags])]
         # --- program: cells, Model, functions
         kinds = KINDS
+        tally = self.chance(4)
+        if tally:
+            body += ["", "", *self.pick([["@counted"], []]), "def tally(v):", "    return v * 0.5"]
+            body += ["", "", "tally.calls, tally.scale, tally.w = 0, 1.0, jnp.ones(2)"]
+            globals_ = [
+                *globals_,
+                Place("tally.calls", "num"),
+                Place("tally.scale", "rate"),
+                Place("tally.w", "fixed"),
+            ]
         cells = [Place(f"{kind}_", kind, f"nonlocal {kind}_") for kind in self.some(kinds, 3)]
         fields = [(kind, kind) for kind in self.some(kinds, 6)]
         if self.chance():
@@ -1104,6 +1228,27 @@ class Writer:
                 yield from (f'{e}["a"] += 2', f"{e}.clear()", f'{e} = collections.Counter("aab")')
             case "lazy":
                 yield from (f'{e}["a"].append(jnp.ones(2))', f"{e}.clear()", f'{e}["b"]')
+            case "stats":
+                yield from (
+                    f'{e}["losses"].append(jnp.ones(2))',
+                    f'{e}["losses"].clear()',
+                    f'{e}["n"] = 0',
+                    f'{e}["extra"] = []',
+                    f'{e}["extra"] = {e}["losses"]',
+                )
+                yield from (f'{e}["best"] = None', f'{e}["n"] += 1', f"{e} = copy.deepcopy({e})")
+            case "order":
+                yield from (
+                    f'{e}.move_to_end("a")',
+                    f'{e}["b"] = 3',
+                    f'{e}["c"] = jnp.ones(2)',
+                    f"{e} = {e}.copy()",
+                )
+            case "recs":
+                yield from (f'{e}[0]["n"] = 2', f'{e}.append({{"v": jnp.ones(2), "n": 2}})', f"del {e}[1:]")
+                yield from (f"{e}.append({e}[0])", f'{e}[-1]["v"] = jnp.ones(2)')
+            case "bag":
+                yield from (f"{e}.append(jnp.ones(2))", f"{e}.clear()", f"{e}.taken = 5", f"{e} = Bag({e})")
             case "part":
                 yield from (
                     f"{e} = P0(jnp.ones(2), 2)",
@@ -1164,6 +1309,7 @@ def __setattr__(self, name, value):
 """
 HEAD = '''\
 import collections
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -1189,6 +1335,29 @@ class Unit:
 
     def __set__(self, instance, value):
         instance.__dict__[self.key] = value
+
+
+class Bag(list):
+    """A list of the user's own, which counts what has been taken out of it."""
+
+    taken = 0
+
+    def take(self):
+        self.taken += 1
+        return self.pop() if self else None
+
+    def size(self):
+        return len(self) + self.taken
+
+
+def counted(f):
+    @functools.wraps(f)
+    def counting(*args, **kwargs):
+        counting.calls += 1
+        return f(*args, **kwargs) * counting.scale
+
+    counting.calls, counting.scale = 0, 1.0
+    return counting
 
 
 def other(v, k=0.5):
