@@ -23,4 +23,5 @@ def strict_jax(request):
     """Shapes must agree by themselves; the whole user programs keep JAX's own default."""
     whole_program = "programs" in request.path.parts
     with jax.numpy_rank_promotion("allow" if whole_program else "raise"):
+        jax.config.update("jax_traceback_filtering", "off")  # a test that fails shows where
         yield

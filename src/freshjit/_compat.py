@@ -33,7 +33,6 @@ from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dtypes as _dtypes
 from jax._src import source_info_util as _source_info
-from jax._src import traceback_util as _traceback_util
 from jax._src.interpreters import batching as _batching
 from jax._src.interpreters import partial_eval as _pe
 
@@ -48,7 +47,6 @@ __all__ = [
     "constants_of",
     "current_trace_state",
     "eval_jaxpr",
-    "hide_frames_of",
     "inner_jaxpr",
     "is_extended_dtype",
     "is_jaxpr",
@@ -64,9 +62,6 @@ __all__ = [
     "varies",
     "x64_is_enabled",
 ]
-
-# Frames of files registered here are left out of filtered tracebacks, like JAX's own.
-hide_frames_of: Callable[[str], None] = _traceback_util.register_exclusion
 
 Tracer: type = _core.Tracer
 

@@ -8,6 +8,7 @@ from freshjit.errors import StaleCompiledError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
 from freshjit.state.guards import at
+from freshjit.tracebacks import boundary
 
 __all__ = ["Compiled", "Lowered", "Traced"]
 
@@ -92,6 +93,7 @@ class Compiled(_Stage):
         super().__init__(stage, program, function)
         self._run = generate(program.record, program.arguments, stage).run
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         result = self._run(self._function, args, kwargs)
         if type(result) is not Miss:

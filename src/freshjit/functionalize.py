@@ -27,6 +27,7 @@ from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import array_copies, arrays, containers, made, places
 from freshjit.state.views.apart import Apart, Change
+from freshjit.tracebacks import boundary
 from freshjit.tree import State, as_found, check_shape, some_of
 from freshjit.wrapper import wrap
 
@@ -67,6 +68,7 @@ class Functional(Generic[P, R]):
         self._paths: dict[str, Path] = {}  # where the entries of a state are
         self._names: dict[Any, str] = {}  # and back, by the trail of the path
 
+    @boundary
     def read(self, *args: P.args, **kwargs: P.kwargs) -> State:
         """The state that the function would read and write with these arguments, as it is now.
 
@@ -113,6 +115,7 @@ class Functional(Generic[P, R]):
 
         return self._run(look, args, kwargs)
 
+    @boundary
     def __call__(self, state: State, *args: P.args, **kwargs: P.kwargs) -> tuple[R, State]:
         """Run the function on the given state; the real objects are neither asked for arrays nor written.
 
@@ -150,6 +153,7 @@ class Functional(Generic[P, R]):
 
         return self._run(run, args, kwargs, given)
 
+    @boundary
     def commit(self, state: State, *args: P.args, **kwargs: P.kwargs) -> None:
         """Put the values into the real objects, all or none of them.
 

@@ -12,7 +12,6 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import jax
 
-from freshjit import _compat
 from freshjit.aot import Lowered, Traced
 from freshjit.compile import Compiler
 from freshjit.errors import UnsupportedStateError
@@ -25,14 +24,13 @@ from freshjit.state import recipes, views
 from freshjit.state.active import present, thread
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
+from freshjit.tracebacks import boundary, hide_own_frames
 from freshjit.wrapper import Wrapper
 
 __all__ = ["FreshJit", "jit"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-_compat.hide_frames_of(__file__)
 
 
 class FreshJit(Wrapper, Generic[P, R]):
@@ -69,19 +67,23 @@ class FreshJit(Wrapper, Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if thread.capture is not None:
             return thread.capture.enter(self._function, self._made)(*args, **kwargs)
-        latest = self._store.latest
-        if latest is not None:
-            try:
-                result = latest.run(self._function, args, kwargs)
-            except (Retrace, OverflowError):  # OverflowError: an int that no input can hold
-                return self._search(args, kwargs)
-            except TypeError:
-                if self._call(args, kwargs).is_of_form(latest.arguments):
-                    raise
-                return self._search(args, kwargs)
-            if type(result) is not Miss:
-                return result
-        return self._search(args, kwargs)
+        try:
+            latest = self._store.latest
+            if latest is not None:
+                try:
+                    result = latest.run(self._function, args, kwargs)
+                except (Retrace, OverflowError):  # OverflowError: an int that no input can hold
+                    return self._search(args, kwargs)
+                except TypeError:
+                    if self._call(args, kwargs).is_of_form(latest.arguments):
+                        raise
+                    return self._search(args, kwargs)
+                if type(result) is not Miss:
+                    return result
+            return self._search(args, kwargs)
+        except Exception as error:
+            hide_own_frames(error)
+            raise
 
     def _search(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = self._call(args, kwargs)
@@ -93,6 +95,7 @@ class FreshJit(Wrapper, Generic[P, R]):
 
     # -- the rest of jax.jit's surface ----------------------------------------------------------
 
+    @boundary
     def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Lower for the given arguments and the present state, as ``jax.jit(f).lower``.
 
@@ -105,6 +108,7 @@ class FreshJit(Wrapper, Generic[P, R]):
         """
         return FreshJit.trace(self, *args, **kwargs).lower()  # not what the user may have named so
 
+    @boundary
     def trace(self, *args: P.args, **kwargs: P.kwargs) -> Traced:
         """Trace for the given arguments and the present state, as ``jax.jit(f).trace``.
 
@@ -114,6 +118,7 @@ class FreshJit(Wrapper, Generic[P, R]):
         program = self._compiler.program(self._call(args, kwargs))
         return Traced(program, self._function, *self._inputs(program, args, kwargs))
 
+    @boundary
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
         """Shapes and dtypes of the result, without compiling, as ``jax.jit(f).eval_shape``.
 

@@ -25,6 +25,7 @@ from freshjit.state.path import Path
 from freshjit.state.views import arrays, loops, places
 from freshjit.state.views import transforms as inside
 from freshjit.state.views.apart import named
+from freshjit.tracebacks import boundary
 from freshjit.tree import State, some_of
 from freshjit.wrapper import wrap
 
@@ -94,6 +95,7 @@ class Transformed:
         self._compiles = compiles
         self._made = present()
 
+    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         capture = thread.capture
         if capture is not None:

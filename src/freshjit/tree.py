@@ -20,6 +20,7 @@ from freshjit.state.run import directly
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
 from freshjit.state.views import places
+from freshjit.tracebacks import boundary
 
 __all__ = ["State", "as_found", "check_shape", "some_of"]
 
@@ -100,6 +101,7 @@ class State(Mapping[str, Any]):
     # -- the real objects -------------------------------------------------------------------------
 
     @classmethod
+    @boundary
     def read(cls, of: Any) -> State:
         """The arrays under some objects, as they are now. Inside a jitted function they are inputs of it.
 
@@ -131,6 +133,7 @@ class State(Mapping[str, Any]):
             return look(thread.capture)
         return directly(Capture(_nothing, root_of(_nothing), Seeing(plain_numpy=True)), look)
 
+    @boundary
     def commit(self, of: Any) -> None:
         """Put the values into the real objects, all or none of them.
 
