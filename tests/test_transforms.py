@@ -983,3 +983,50 @@ def test_options_may_be_given_by_position_as_in_jax(call):
 
     wanted, found = call(f), jit(lambda: call(f))()
     jax.tree.map(np.testing.assert_allclose, found, wanted)
+
+
+# -- how places are called ------------------------------------------------------------------------------
+
+
+class Norm:
+    def __init__(self):
+        self.mean = jnp.float32(0.0)
+
+    def plain(self, x):
+        self.mean = x
+        return x - self.mean
+
+    @jit
+    def jitted(self, x):
+        return self.plain(x)
+
+
+MAPPED = {
+    "a method": lambda n, axes: freshjit.vmap(n.plain, state_axes=axes),
+    "a jitted method": lambda n, axes: freshjit.vmap(n.jitted, state_axes=axes),
+    "a method that is jitted": lambda n, axes: freshjit.vmap(jit(n.plain), state_axes=axes),
+    "jitted as a whole": lambda n, axes: jit(freshjit.vmap(n.plain, state_axes=axes)),
+    "inside a jitted function": lambda n, axes: jit(lambda x: freshjit.vmap(n.plain, state_axes=axes)(x)),
+    "a jitted method inside": lambda n, axes: jit(lambda x: freshjit.vmap(n.jitted, state_axes=axes)(x)),
+}
+
+
+@pytest.mark.parametrize("mapped", MAPPED.values(), ids=MAPPED.keys())
+def test_self_is_the_object_of_the_method_that_is_mapped_however_it_is_called(mapped):
+    norm = Norm()
+    mapped(norm, {"self.mean": "mean"})(jnp.arange(3.0))
+    assert norm.mean == 1.0
+
+
+def test_what_a_method_that_is_jitted_reads_is_called_as_in_the_method():
+    norm = Norm()
+    for function in (norm.plain, norm.jitted, jit(norm.plain), jit(jit(norm.plain), keep_unused=True)):
+        assert list(freshjit.functionalize(function).read(1.0)) == ["self.mean"]
+
+
+def test_the_error_says_which_key_of_state_axes_is_missing():
+    norm = Norm()
+    with pytest.raises(freshjit.LeakedWriteError, match=r"state_axes=\{'self.mean': 'mean'\}"):
+        freshjit.vmap(norm.plain)(jnp.arange(3.0))
+    with pytest.raises(freshjit.LeakedWriteError, match=r"state_axes=\{'self.mean': 'mean'\}"):
+        jax.vmap(norm.jitted)(jnp.arange(3.0))

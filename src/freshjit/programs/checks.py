@@ -12,8 +12,9 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError
-from freshjit.state.guards import ANYTHING
+from freshjit.state.guards import ANYTHING, at, user_line
 from freshjit.state.hooks import GAP, class_entry, entry_of
+from freshjit.state.naming import without_prefix
 from freshjit.state.values import form, is_by_value, same_value
 
 __all__ = [
@@ -193,11 +194,21 @@ def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
 def refuse_tracers(values: tuple[Any, ...], labels: tuple[str, ...]) -> None:
     """Raise if a value that is about to be written into state belongs to a transform that goes on."""
     for value, label in zip(values, labels, strict=True):
-        if isinstance(value, _compat.Tracer):
-            raise LeakedWriteError(
-                f"{label} would be given a value that belongs to a JAX transform around this call: "
-                f"{value!r}.\n"
-                "Outside of the transform it would be a leaked tracer. Use freshjit.jit for the outer "
-                "function as well (jax.jit around it hides the write), or return the new value and assign "
-                "it outside."
+        if not isinstance(value, _compat.Tracer):
+            continue
+        if _compat.is_mapped(value):
+            remedy = (
+                "there are as many of them as mapped elements. Say what is to become of them with "
+                f"freshjit.vmap(..., state_axes={{{without_prefix(label)!r}: 'mean'}}), 'last', or an axis; "
+                "or return them and combine them outside."
             )
+        else:
+            remedy = (
+                "outside of the transform it would be a leaked tracer. Use freshjit's transform in its place "
+                "(freshjit.grad, freshjit.scan…), or freshjit.jit for the outer function as well (jax.jit "
+                "around it hides the write); or return the new value and assign it outside."
+            )
+        raise LeakedWriteError(
+            f"{label} would be given a value that belongs to a JAX transform around this call"
+            f"{at(user_line(), 'called at')}: {value!r}.\n{remedy[0].upper()}{remedy[1:]}"
+        )

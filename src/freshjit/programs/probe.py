@@ -167,6 +167,7 @@ def generate(
     _write_results(writer, record, outputs)
     source = "\n".join([_HEADER, *writer.lines]) + "\n"
     code = compile(source, "<freshjit program>", "exec")
+    writer.names["__name__"] = __name__  # whose code it is, for who looks for the user's line
     exec(code, writer.names)
     return Probe(cast(Callable[..., Any], writer.names["run"]), source)
 

@@ -6,7 +6,7 @@ import inspect
 import types
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -114,5 +114,7 @@ def arranged(
 
 def root_of(function: Callable[..., Any]) -> Path:
     """The root that a function is, called by its name, or ``self`` for an object that is called."""
+    while getattr(type(function), "__freshjit_method__", False):
+        function = cast(Any, function).__wrapped__
     named = isinstance(function, (types.FunctionType, types.MethodType, type))
     return Path.root("fn", function.__name__ if named else "self")

@@ -203,9 +203,16 @@ def fill_cell(capture: Capture, state: CellState, code: types.CodeType) -> None:
 def view_method(capture: Capture, method: types.MethodType, path: Path) -> Any:
     capture.guard(path, "type", types.MethodType)
     function = capture.view(method.__func__, path.attr("__func__"))
-    label = "self" if path.parent is None else f"{path}.__self__"
+    label = "self" if _is_the_function_itself(path) else f"{path}.__self__"
     instance = capture.view(method.__self__, path.to("attr", "__self__", label))
     return capture.remember(method, types.MethodType(function, instance), path)
+
+
+def _is_the_function_itself(path: Path) -> bool:
+    """Whether this is what was called, or what that wraps: a step to what is wrapped changes no label."""
+    while path.parent is not None and path.parent.label == path.label:
+        path = path.parent
+    return path.parent is None
 
 
 def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Path) -> Any:

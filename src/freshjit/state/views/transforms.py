@@ -23,7 +23,7 @@ from freshjit.state import bytecode
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.libraries import is_library_class, is_library_function, is_library_module
-from freshjit.state.naming import normal
+from freshjit.state.naming import normal, without_prefix
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
 from freshjit.state.views.apart import Apart, Changes, called_like, named, run_apart
@@ -293,9 +293,18 @@ class _PerLane:
             self.entering[path] = enter if type(enter) is int else None
             self.leaving[path] = leave
 
-    def rule(self, label: str) -> str | None:
-        """Which entry speaks of the location with this label."""
-        return next((p for p, leave in self.leaving.items() if leave is not None and _covers(p, label)), None)
+    def rule(self, label: str, owner: str | None) -> str | None:
+        """Which entry speaks of the location with this label.
+
+        Parameters:
+            owner: how the ``self`` of the mapped method is called here.
+        """
+        for path, leave in self.leaving.items():
+            if leave is not None:
+                of_self = owner is not None and (path == "self" or path.startswith(("self.", "self[")))
+                if _covers(path, label) or (of_self and _covers(f"{owner}{path[4:]}", label)):
+                    return path
+        return None
 
     def entered(self, capture: Capture, fun: Function, size: int) -> tuple[list[places.Leaf], list[int]]:
         """The leaves that each lane sees its own slice of, and their axes.
@@ -319,6 +328,11 @@ class _PerLane:
         if type(meaning) is int:
             return jnp.moveaxis(stacked, 0, meaning)
         return (_REDUCERS[meaning] if isinstance(meaning, str) else meaning)(stacked)
+
+
+def _owner(capture: Capture, fun: Any) -> str | None:
+    entry = capture.original_of(fun.__self__) if isinstance(fun, types.MethodType) else None
+    return None if entry is None else str(entry.path)
 
 
 def _covers(path: str, label: str) -> bool:
@@ -366,7 +380,7 @@ def vmap(
         def inner(state: list[Any], args: Any, kwargs: Any) -> Any:
             with places.entered(leaves, state):
                 result, traced = apart(*args, **kwargs)
-            differing.update(_grouped(apart, traced, lanes.rule))
+            differing.update(_grouped(apart, traced, lambda label: lanes.rule(label, _owner(capture, fun))))
             mapped = [i for i, v in enumerate(traced) if i not in differing and _compat.is_mapped(v)]
             _refuse_mapped(apart, mapped, lanes)
             same = [None if i in differing else value for i, value in enumerate(traced)]
@@ -390,20 +404,22 @@ def vmap(
 def _refuse_mapped(apart: Apart, mapped: list[int], lanes: _PerLane) -> None:
     """Raise if some of the traced changes have a value per lane; the others are not to blame."""
     if mapped:
+        labels = _labels(apart, mapped)
         named = f" It names only {', '.join(lanes.leaving)} now." if lanes.leaving else ""
         raise LeakedWriteError(
-            f"{_labels(apart, mapped)} is written inside jax.vmap with one value per mapped element (called "
+            f"{', '.join(labels)} is written inside jax.vmap with one value per mapped element (called "
             f"at {apart.changes.where}): it is computed from what is mapped, so it may differ, and plain "
             "Python has one value to put there.\n"
             "Return the values from the mapped function and combine them outside (a mean, the last…), or say "
-            f"what it means with freshjit.vmap(..., state_axes={{path: axis or 'mean' or 'last'}}).{named}"
+            f"what it means: freshjit.vmap(..., state_axes={{{without_prefix(labels[0])!r}: 'mean'}}), "
+            f"'last', or an axis.{named}"
         )
 
 
-def _labels(apart: Apart, positions: Iterable[int]) -> str:
+def _labels(apart: Apart, positions: Iterable[int]) -> list[str]:
     """Where the traced values at these positions are written."""
     holes = apart.changes.holes(apart.capture)
-    return ", ".join(dict.fromkeys(change.label for i in positions for change in holes[i]))
+    return list(dict.fromkeys(change.label for i in positions for change in holes[i]))
 
 
 def _size(args: Any, kwargs: Any, in_axes: Any, options: Mapping[str, Any]) -> int:
@@ -457,10 +473,10 @@ def shard_map(f: Any = None, /, *, out_specs: Any, **options: Any) -> Any:
             if not varying or "out_specs" not in str(error):
                 raise
             raise LeakedWriteError(
-                f"{_labels(apart, varying)} is written inside jax.shard_map with a value that may differ "
-                f"from device to device (called at {apart.changes.where}).\nReduce it over the mesh axis "
-                "first (jax.lax.pmean), or say how it is laid out with freshjit.shard_map(..., state_specs="
-                "{path: PartitionSpec})."
+                f"{', '.join(_labels(apart, varying))} is written inside jax.shard_map with a value that may "
+                f"differ from device to device (called at {apart.changes.where}).\n"
+                "Reduce it over the mesh axis first (jax.lax.pmean), or say how it is laid out with "
+                "freshjit.shard_map(..., state_specs={path: PartitionSpec})."
             ) from error
         traced: dict[int, Any] = {}
         for path, values in groups.items():
