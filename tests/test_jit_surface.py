@@ -4,6 +4,7 @@ import copy
 import functools
 import inspect
 import pickle
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from tests.support import Compilations, contents
 
 import freshjit
-from freshjit import StaleCompiledError, jit
+from freshjit import FreshjitWarning, StaleCompiledError, jit
 
 X = jnp.arange(4.0)
 
@@ -466,6 +467,26 @@ def test_donation_finds_the_argument_after_static_ones():
     assert f(3, x, y).tolist() == [4.0] * 8
     assert x.is_deleted() == donates()
     assert not y.is_deleted()
+
+
+def test_donating_an_object_is_told_to_have_no_effect():
+    class Cache:
+        def __init__(self):
+            self.rows = jnp.zeros(3)
+
+        @jit(donate_argnums=0)
+        def push(self, x):
+            self.rows = self.rows + x
+
+    cache = Cache()
+    before = cache.rows
+    with pytest.warns(FreshjitWarning, match="donate self, which is a Python object") as told:
+        cache.push(1.0)
+    assert told[0].filename == __file__
+    assert not before.is_deleted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cache.push(jnp.ones(3))  # compiles again, and has been said
 
 
 def test_donated_keyword_argument():

@@ -109,7 +109,8 @@ class Compiler:
         record = self._record(call)
         self._tell(record.frozen)
         overrides = self.options.overrides
-        for message in () if overrides is None else overrides.unread():
+        unread = () if overrides is None else overrides.unread()
+        for message in (*unread, *self.options.not_donated(call.plan)):
             warn(f"{self.name} {message}", user_line())
         jax_options = self.options.for_jax(call.plan, record)
         others = [] if "out_shardings" in jax_options else self.store.programs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import jax
@@ -62,6 +62,7 @@ class Options:
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
         self.static = self._resolve(static_argnums, static_argnames, "static")
         self.donate = self._resolve(donate_argnums, donate_argnames, "donate")
+        self._told = set[int | str]()
         self.others = others
         self.key: Hashable = (
             self.static,
@@ -118,6 +119,17 @@ class Options:
                 f"{argument.path} is the {at + 1}th that is not static."
             )
         return given[at]
+
+    def not_donated(self, arguments: Sequence[Argument]) -> Iterator[str]:
+        """A message for each argument that was to be donated and is read as state, the first time."""
+        for argument in arguments:
+            if argument.kind == "state" and argument.name in self.donate and argument.name not in self._told:
+                self._told.add(argument.name)
+                yield (
+                    f"was told to donate {argument.path}, which is a Python object: the arrays in it are state, "
+                    "and state is not donated.\nPass the array itself as an argument, donate that, and assign "
+                    "the result outside: self.cache = push(self.cache, x)."
+                )
 
     def for_jax(self, arguments: Sequence[Argument], record: Record) -> dict[str, Any]:
         """The parameters for ``jax.jit`` of the pure function ``(slots, *traced) -> tuple``."""
