@@ -8,392 +8,348 @@ itself once for each level of what is made: a linked list may be as long as it l
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from freshjit.errors import UnsupportedStateError
 from freshjit.programs.writer import Writer
 from freshjit.state import recipes
+from freshjit.state.recipes import Constant, New, Pairs, Recipe
 
-__all__ = ["Maker", "walk"]
+__all__ = ["Maker"]
 
 # New objects inside one another in one expression; Python reads up to 200 brackets, some four for each.
 _DEEPEST = 12
 
 
-def walk(roots: Sequence[Any]) -> Iterator[Any]:
-    """Every recipe inside the given ones; each new object's parts once."""
-    todo, seen = list(roots), set[int]()
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (list, tuple)):
-            todo += cast(list[Any], item)
-            continue
-        yield item
-        if isinstance(item, recipes.Shared):
-            todo.append(item.make)
-        elif isinstance(item, recipes.Make) and id(item) not in seen:
-            seen.add(id(item))
-            todo += [item.cls, item.parts]
-
-
-def _inside(part: Any) -> Iterator[recipes.Make]:
-    """The new objects that are directly part of something, as often as they are."""
-    todo = [part]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, (list, tuple)):
-            todo += reversed(cast(list[Any], item))
-        elif isinstance(item, recipes.Shared):
-            yield item.make
-        elif isinstance(item, recipes.Make):
-            yield item
+def _new_among(some: Iterable[Recipe]) -> list[New]:
+    return [recipe for recipe in some if isinstance(recipe, New)]
 
 
 class _Order:
     """Which new objects need a variable, and which of these lead back to themselves.
 
     Attributes:
-        named: by id, those that need one.
+        named: those that need one.
         cyclic: those that lead back to themselves, or are on a way between such.
         leading: those that lead to such.
     """
 
-    def __init__(self, roots: Sequence[Any]) -> None:
-        self._parts: dict[int, list[int]] = {}
-        self._users: dict[int, list[int]] = collections.defaultdict(list)
-        needed: collections.Counter[int] = collections.Counter()
-        todo = list(_inside(roots))
-        needed.update(map(id, todo))
+    def __init__(self, roots: Iterable[Recipe]) -> None:
+        self._parts: dict[New, list[New]] = {}
+        self._users: dict[New, list[New]] = collections.defaultdict(list)
+        todo = _new_among(roots)
+        needed = collections.Counter(todo)
         while todo:
-            make = todo.pop()
-            if id(make) not in self._parts:
-                inside = list(_inside([make.cls, make.parts]))
-                self._parts[id(make)] = list(map(id, inside))
-                needed.update(map(id, inside))
+            new = todo.pop()
+            if new not in self._parts:
+                inside = self._parts[new] = _new_among(new.inside())
+                needed.update(inside)
                 for part in inside:
-                    self._users[id(part)].append(id(make))
+                    self._users[part].append(new)
                 todo += inside
         upwards = self._sorted(set(self._parts), self._parts, self._users)
         rest = set(self._parts) - set(upwards)
         downwards = self._sorted(rest, self._users, self._parts)
         self.leading, self.cyclic = rest, rest - set(downwards)
-        self.named = {make for make, count in needed.items() if count > 1} | self.cyclic
+        self.named = {new for new, count in needed.items() if count > 1} | self.cyclic
         self._name_the_deep([*upwards, *reversed(downwards)])
 
     @staticmethod
-    def _sorted(among: set[int], first: dict[int, list[int]], then: dict[int, list[int]]) -> list[int]:
+    def _sorted(among: set[New], first: dict[New, list[New]], then: dict[New, list[New]]) -> list[New]:
         """These objects, each after the ``first`` ones of it, up to where they lead back to themselves."""
-        waiting = {make: sum(other in among for other in first[make]) for make in among}
-        found = [make for make, count in waiting.items() if not count]
-        for make in found:
-            for other in then[make]:
+        waiting = {new: sum(other in among for other in first[new]) for new in among}
+        found = [new for new, count in waiting.items() if not count]
+        for new in found:
+            for other in then[new]:
                 if other in among:
                     waiting[other] -= 1
                     if not waiting[other]:
                         found.append(other)
         return found
 
-    def _name_the_deep(self, parts_first: Sequence[int]) -> None:
-        height: dict[int, int] = {}
-        for make in parts_first:
-            height[make] = 1 + max((height.get(p, 0) for p in self._parts[make]), default=0)
-            if height[make] > _DEEPEST:
-                self.named.add(make)
-            if make in self.named:
-                height[make] = 0
+    def _name_the_deep(self, parts_first: Sequence[New]) -> None:
+        height: dict[New, int] = {}
+        for new in parts_first:
+            height[new] = 1 + max((height.get(p, 0) for p in self._parts[new]), default=0)
+            if height[new] > _DEEPEST:
+                self.named.add(new)
+            if new in self.named:
+                height[new] = 0
 
 
 class Maker:
     """Turns recipes into expressions. What needs statements of its own gets them first."""
 
-    def __init__(self, writer: Writer, roots: Sequence[Any]) -> None:
+    def __init__(self, writer: Writer, roots: Iterable[Recipe]) -> None:
         self._writer = writer
         self._order = _Order(roots)
-        self._names: dict[int, str] = {}
-        self._started: set[int] = set()
-        self._unfilled: list[recipes.Make] = []
-        self._unrestored: list[recipes.Make] = []
+        self._names: dict[New, str] = {}
+        self._started: set[New] = set()
+        self._unfilled: list[New] = []
+        self._unrestored: list[New] = []
 
-    def code(self, recipe: Any) -> str:
+    def code(self, recipe: Recipe) -> str:
         """The expression for a recipe, all of whose statements have been written."""
-        cyclic = self._order.cyclic
-        running: list[tuple[bool, Iterator[recipes.Make]]] = [(False, self._named_in(recipe))]
+        running: list[tuple[bool, Iterator[New]]] = [(False, self._named_in([recipe]))]
         while running:
             inside_cycle, statements = running[-1]
-            make = next(statements, None)
-            if make is None:
+            new = next(statements, None)
+            if new is None:
                 running.pop()
-            elif id(make) not in self._started:
-                self._started.add(id(make))
-                running.append((id(make) in cyclic, self._written(make, not inside_cycle)))
+            elif new not in self._started:
+                self._started.add(new)
+                running.append((new in self._order.cyclic, self._written(new, not inside_cycle)))
         return self._code(recipe)
 
-    def _named_in(self, part: Any) -> Iterator[recipes.Make]:
-        """The nearest new objects with a variable that something consists of."""
-        todo = list(_inside(part))[::-1]
+    def _named_in(self, some: Iterable[Recipe]) -> Iterator[New]:
+        """The nearest new objects with a variable among recipes and inside them."""
+        todo = _new_among(some)[::-1]
         while todo:
-            make = todo.pop()
-            if id(make) in self._order.named:
-                yield make
+            new = todo.pop()
+            if new in self._order.named:
+                yield new
             else:
-                todo += list(_inside([make.cls, make.parts]))[::-1]
+                todo += _new_among(new.inside())[::-1]
 
-    def _written(self, make: recipes.Make, first_of_cycle: bool) -> Iterator[recipes.Make]:
+    def _written(self, new: New, first_of_cycle: bool) -> Iterator[New]:
         """Writes the statements that make an object; gives what has to be written before."""
-        if id(make) not in self._order.cyclic:
-            yield from self._named_in([make.cls, make.parts])
-            self._assign(make, self._expression(make))
+        if new not in self._order.cyclic:
+            yield from self._named_in(new.inside())
+            self._assign(new, self._whole(new))
             return
         # Things that lead back to one another are all made before the first of them is filled, but are
         # filled before anything else looks at them (a set, say, at their hash).
-        first, second = self._stages(make)
         unfilled, unrestored = len(self._unfilled), len(self._unrestored)
-        yield from self._named_in(first)
-        self._assign(make, self._created(make))
-        if make.kind == "reduced":  # which takes its contents out of other things, so these come first
-            yield from self._named_in(second)
-            self._unrestored.append(make)
+        yield from self._named_in(self._created_of(new))
+        self._assign(new, self._created(new))
+        if isinstance(new, recipes.Reduced):  # takes its contents out of other things: these come first
+            yield from self._named_in(new.inside())
+            self._unrestored.append(new)
         else:
-            self._unfilled.append(make)
+            self._unfilled.append(new)
         if first_of_cycle:
             while len(self._unfilled) > unfilled:
                 other = self._unfilled.pop()
-                yield from self._named_in(self._stages(other)[1])
+                yield from self._named_in(other.inside())
                 self._write_contents(other)
             for other in self._unrestored[unrestored:]:
                 self._write_contents(other)
             del self._unrestored[unrestored:]
 
-    def _stages(self, make: recipes.Make) -> tuple[Any, Any]:
-        """What an object that leads back to itself is created of, and what it is filled with afterwards."""
-        if make.kind in _IN_TWO_STEPS:
-            return [], [make.cls, make.parts]
-        if make.kind == "object":
-            early = [part for kind, part in make.parts if kind == "base" or not self._leads_back(part)]
-            return [make.cls, early], make.parts
-        if make.kind in ("function", "reduced"):
-            first = [part for kind, part in make.parts if kind in _GIVEN_FIRST]
-            return [make.cls, first], [part for kind, part in make.parts if kind not in _GIVEN_FIRST]
-        return [make.cls, make.parts], []
-
-    def _leads_back(self, part: Any) -> bool:
-        return any(id(make) in self._order.leading for make in _inside(part))
-
-    def _assign(self, make: recipes.Make, expression: str) -> None:
-        name = self._names[id(make)] = self._writer.temporary()
+    def _assign(self, new: New, expression: str) -> None:
+        name = self._names[new] = self._writer.temporary()
         self._writer.line(f"{name} = {expression}")
 
-    def _write_contents(self, make: recipes.Make) -> None:
-        for statement in self._filled(make, self._names[id(make)]):
+    def _write_contents(self, new: New) -> None:
+        for statement in self._fill_statements(new, self._names[new]):
             self._writer.line(statement)
 
-    def _code(self, recipe: Any) -> str:
+    def _code(self, recipe: Recipe) -> str:
         writer = self._writer
         match recipe:
             case recipes.Output(index):
                 return f"o[{index}]"
             case recipes.Reference(path):
                 return writer.read(path)
-            case recipes.Constant(value, keep):
+            case Constant(value, keep):
                 return writer.constant(value, keep)
             case recipes.Host(expression):
                 return writer.number(expression)
             case recipes.Slice(path, steps):
                 return writer.read(path) + "".join(f"[{writer.constant(step)}]" for step in steps)
-            case recipes.Shared(make):
-                return self._code(make)
-            case recipes.Make():
-                if id(recipe) not in self._order.named:
-                    return self._expression(recipe)
-                if id(recipe) not in self._names:
+            case New():
+                if recipe not in self._order.named:
+                    return self._whole(recipe)
+                if recipe not in self._names:
                     raise UnsupportedStateError(
-                        f"a new {_kind_of(recipe)}, made during the call, was made of something that it is "
+                        f"a new {_shown(recipe)}, made during the call, was made of something that it is "
                         "itself part of, which freshjit cannot make again at each call.\nCreate it outside "
                         "the jitted function."
                     )
-                return self._names[id(recipe)]
-            case _:
-                raise AssertionError(f"not a recipe: {recipe!r}")
+                return self._names[recipe]
 
     # -- in one expression ----------------------------------------------------------------------
 
-    def _expression(self, make: recipes.Make) -> str:
-        writer = self._writer
-        match make.kind:
-            case "list":
-                return f"[{self._items(make)}]"
-            case "tuple":
-                items = f"({self._items(make)}{',' if make.parts else ''})"
-                if make.cls.value is tuple:
-                    return items
-                return f"tuple.__new__({self._code(make.cls)}, {items})"
-            case "frozenset":
-                return f"frozenset([{self._items(make)}])"
-            case "slice":
-                return f"slice({self._items(make)})"
-            case "array":
-                order = "" if isinstance(make.cls, np.void) else "'K'"
-                return f"{writer.bind(make.cls, 'k')}.copy({order})"
-            case "view":
-                return f"{writer.bind(make.cls, 'layout')}.on({self._code(make.parts[0][1])})"
-            case "objects":
-                return f"fill_objects({self._created(make)}, [{self._items(make)}])"
-            case "weakref":
-                return f"weak_reference({self._items(make)})"
-            case "set":
-                return f"{{*[{self._items(make)}]}}"
-            case "deque":
-                return f"deque([{self._items(make)}], {make.cls!r})"
-            case "dict":
-                pairs = self._pairs(make.parts)
-                return pairs if make.cls.value is dict else f"{self._code(make.cls)}({pairs})"
-            case "defaultdict":
-                return f"defaultdict({self._code(make.cls)}, {self._pairs(make.parts)})"
-            case "object":
-                return f"fill_object({self._created(make)}, {self._object_parts(make)})"
-            case "namespace":
-                return f"Namespace(**{self._attributes(make.parts)})"
-            case "partial":
-                function, args, keywords = (self._code(part) for _, part in make.parts)
-                return f"Partial({function}, *{args}, **{keywords})"
-            case "method":
-                function, instance = (self._code(part) for _, part in make.parts)
-                return f"Method({function}, {instance})"
-            case "cell":
-                parts = "".join(f"{self._code(part)}," for _, part in make.parts)
-                return f"new_cell(({parts}))"
-            case "function":
-                return f"fill_function({self._created(make)}, {self._function_parts(make)})"
-            case "reduced":
-                return f"fill_reduced({self._created(make)}, {self._reduced_parts(make)})"
-            case "constant":
-                return writer.constant(make.cls.value, make.cls.keep)
+    def _whole(self, new: New) -> str:
+        """The object with all that it contains."""
+        code, writer = self._code, self._writer
+        match new:
+            case recipes.NewList(items):
+                return self._list(items)
+            case recipes.NewSet(items):
+                return f"{{*{self._list(items)}}}"
+            case recipes.NewDeque(maxlen, items):
+                return f"deque({self._list(items)}, {maxlen!r})"
+            case recipes.NewTuple(cls, items):
+                elements = f"({self._several(items)}{',' if items else ''})"
+                return elements if cls.value is tuple else f"tuple.__new__({code(cls)}, {elements})"
+            case recipes.NewFrozenSet(items):
+                return f"frozenset({self._list(items)})"
+            case recipes.NewSlice(start, stop, step):
+                return f"slice({self._several([start, stop, step])})"
+            case recipes.NewDict(cls, pairs):
+                elements = self._dict(pairs)
+                return elements if cls.value is dict else f"{code(cls)}({elements})"
+            case recipes.NewDefaultDict(pairs=pairs):
+                return f"defaultdict({code(new.factory)}, {self._dict(pairs)})"
+            case recipes.ArrayCopy(array):
+                order = "" if isinstance(array, np.void) else "'K'"
+                return f"{writer.bind(array, 'k')}.copy({order})"
+            case recipes.ArrayView(layout, base):
+                return f"{writer.bind(layout, 'layout')}.on({code(base)})"
+            case recipes.NewNamespace(attributes):
+                return f"Namespace(**{self._attributes(attributes)})"
+            case recipes.NewWeakReference(reference, target):
+                return code(reference) if target is None else f"weak_reference({code(target)})"
+            case recipes.NewCell(content):
+                return f"new_cell({'()' if content is None else f'({code(content)},)'})"
+            case recipes.NewMethod():
+                return f"Method({code(new.function)}, {code(new.instance)})"
+            case recipes.NewPartial():
+                return f"Partial({code(new.function)}, *{code(new.args)}, **{code(new.keywords)})"
+            case recipes.NewObject():
+                return self._fill_call(new, self._bare(new))
+            case recipes.ObjectArray() | recipes.NewFunction() | recipes.Reduced():
+                return self._fill_call(new, self._created(new))
             case _:
-                raise AssertionError(f"unknown kind of new object: {make.kind}")
+                raise AssertionError(f"unknown kind of new object: {type(new)}")
 
     # -- in two steps ---------------------------------------------------------------------------
 
-    def _created(self, make: recipes.Make) -> str:
-        """The object without the contents that can be given to it later."""
-        parts = make.parts
-        match make.kind:
-            case "list":
-                return "[]"
-            case "objects":
-                return f"new_objects({make.cls!r})"
-            case "deque":
-                return f"deque((), {make.cls!r})"
-            case "set":
-                return "set()"
-            case "dict":
-                return f"{self._code(make.cls)}()"
-            case "defaultdict":
-                return "defaultdict()"
-            case "namespace":
-                return "Namespace()"
-            case "cell":
-                return "new_cell(())"
-            case "object":
-                base = "".join(f", {self._code(part)}" for kind, part in parts if kind == "base")
-                new = f"new_object({self._code(make.cls)}{base})"
-                if id(make) not in self._order.cyclic:
-                    return new
-                # Its hash may be asked for before it is complete: what does not lead back is there at once.
-                known = {
-                    kind: [
-                        (n, recipes.Constant(None) if self._leads_back(p) else p)
-                        for _, (n, p) in (part for part in parts if part[0] == kind)
-                    ]
-                    for kind in ("attr", "slot")
-                }
-                attributes, slots = self._attributes(known["attr"]), self._attributes(known["slot"])
-                return f"fill_object({new}, {attributes}, {slots}, [], [])"
-            case "function":
-                code, namespace, name = make.cls
-                closure = ", ".join(map(self._code, dict(parts)["closure"]))
-                bind = self._writer.bind
-                return (
-                    f"new_function({bind(code, 'code')}, {bind(namespace, 'globals')}, {name!r}, [{closure}])"
-                )
-            case "reduced":
-                new = parts[0][0] == "new"
-                return (
-                    f"new_reduced({self._code(make.cls)}, [{', '.join(map(self._code, parts[0][1]))}], {new})"
-                )
+    def _created_of(self, new: New) -> Iterable[Recipe]:
+        """What an object that leads back to itself is created of, before it is filled."""
+        match new:
+            case (
+                recipes.NewList()
+                | recipes.NewSet()
+                | recipes.NewDeque()
+                | recipes.NewDict()
+                | recipes.NewDefaultDict()
+                | recipes.ObjectArray()
+                | recipes.NewNamespace()
+                | recipes.NewCell()
+            ):
+                return ()
+            case recipes.NewObject(base=base):
+                known = (*self._known(new.attributes).values(), *self._known(new.slots).values())
+                return known if base is None else (base, *known)
+            case recipes.NewFunction(closure=closure):
+                return closure
+            case recipes.Reduced(arguments=arguments):
+                return (new.maker, *arguments)
             case _:
-                return self._expression(make)
+                return new.inside()
 
-    def _filled(self, make: recipes.Make, name: str) -> list[str]:
+    def _created(self, new: New) -> str:
+        """The object without the contents that can be given to it later."""
+        bind = self._writer.bind
+        match new:
+            case recipes.NewList():
+                return "[]"
+            case recipes.NewSet():
+                return "set()"
+            case recipes.NewDeque(maxlen):
+                return f"deque((), {maxlen!r})"
+            case recipes.NewDict(cls):
+                return f"{self._code(cls)}()"
+            case recipes.NewDefaultDict():
+                return "defaultdict()"
+            case recipes.ObjectArray(shape):
+                return f"new_objects({shape!r})"
+            case recipes.NewNamespace():
+                return "Namespace()"
+            case recipes.NewCell():
+                return "new_cell(())"
+            case recipes.NewObject():
+                # Its hash may be asked for before it is complete: what does not lead back is there at once.
+                attributes = self._attributes(self._known(new.attributes))
+                slots = self._attributes(self._known(new.slots))
+                return f"fill_object({self._bare(new)}, {attributes}, {slots}, [], [])"
+            case recipes.NewFunction(code, namespace, name):
+                closure = self._list(new.closure)
+                return (
+                    f"new_function({bind(code, 'code')}, {bind(namespace, 'globals')}, {name!r}, {closure})"
+                )
+            case recipes.Reduced(is_new):
+                return f"new_reduced({self._code(new.maker)}, {self._list(new.arguments)}, {is_new})"
+            case _:
+                return self._whole(new)
+
+    def _bare(self, new: recipes.NewObject) -> str:
+        """An instance without any attributes."""
+        base = "" if new.base is None else f", {self._code(new.base)}"
+        return f"new_object({self._code(new.cls)}{base})"
+
+    def _known(self, attributes: Mapping[str, Recipe]) -> dict[str, Recipe]:
+        """What can be given to an object at once: None for what leads back."""
+        leading = self._order.leading
+        return {name: Constant(None) if part in leading else part for name, part in attributes.items()}
+
+    def _fill_statements(self, new: New, name: str) -> list[str]:
         """The statements that give an object its contents."""
-        match make.kind:
-            case "list" | "deque":
-                return [f"{name}.extend([{self._items(make)}])"]
-            case "objects":
-                return [f"fill_objects({name}, [{self._items(make)}])"]
-            case "set":
-                return [f"{name}.update([{self._items(make)}])"]
-            case "dict":
-                return [f"{name}.update({self._pairs(make.parts)})"]
-            case "defaultdict":
-                factory = f"{name}.default_factory = {self._code(make.cls)}"
-                return [factory, f"{name}.update({self._pairs(make.parts)})"]
-            case "namespace":
-                return [f"{name}.__dict__.update({self._attributes(make.parts)})"]
-            case "cell":
-                return [f"{name}.cell_contents = {self._code(part)}" for _, part in make.parts]
-            case "object":
-                return [f"fill_object({name}, {self._object_parts(make)})"]
-            case "function":
-                return [f"fill_function({name}, {self._function_parts(make)})"]
-            case "reduced":
-                return [f"fill_reduced({name}, {self._reduced_parts(make)})"]
+        match new:
+            case recipes.NewList(items) | recipes.NewDeque(_, items):
+                return [f"{name}.extend({self._list(items)})"]
+            case recipes.NewSet(items):
+                return [f"{name}.update({self._list(items)})"]
+            case recipes.NewDict(_, pairs):
+                return [f"{name}.update({self._dict(pairs)})"]
+            case recipes.NewDefaultDict(pairs=pairs):
+                factory = f"{name}.default_factory = {self._code(new.factory)}"
+                return [factory, f"{name}.update({self._dict(pairs)})"]
+            case recipes.NewNamespace(attributes):
+                return [f"{name}.__dict__.update({self._attributes(attributes)})"]
+            case recipes.NewCell(content):
+                return [] if content is None else [f"{name}.cell_contents = {self._code(content)}"]
+            case recipes.ObjectArray() | recipes.NewObject() | recipes.NewFunction() | recipes.Reduced():
+                return [self._fill_call(new, name)]
             case _:
                 return []
 
+    def _fill_call(
+        self, new: recipes.ObjectArray | recipes.NewObject | recipes.NewFunction | recipes.Reduced, bare: str
+    ) -> str:
+        """The call that gives an object its contents; its value is the object."""
+        match new:
+            case recipes.ObjectArray(_, items):
+                return f"fill_objects({bare}, {self._list(items)})"
+            case recipes.NewObject():
+                attributes, slots = self._attributes(new.attributes), self._attributes(new.slots)
+                contents = f"{self._list_of_pairs(new.pairs)}, {self._list(new.items)}"
+                return f"fill_object({bare}, {attributes}, {slots}, {contents})"
+            case recipes.NewFunction():
+                defaults = f"{self._code(new.defaults)}, {self._code(new.kwdefaults)}"
+                name = self._writer.constant(new.qualname)
+                return f"fill_function({bare}, {defaults}, {name}, {self._attributes(new.attributes)})"
+            case recipes.Reduced():
+                state = "None" if new.state is None else self._code(new.state)
+                contents = f"{self._list(new.items)}, {self._list_of_pairs(new.pairs)}"
+                return f"fill_reduced({bare}, {state}, {contents})"
+
     # -- parts ----------------------------------------------------------------------------------
 
-    def _items(self, make: recipes.Make) -> str:
-        return ", ".join(self._code(part) for _, part in make.parts)
+    def _several(self, items: Iterable[Recipe]) -> str:
+        return ", ".join(map(self._code, items))
 
-    def _pairs(self, parts: Sequence[Any]) -> str:
-        return "{" + ", ".join(f"{self._code(k)}: {self._code(v)}" for k, v in parts) + "}"
+    def _list(self, items: Iterable[Recipe]) -> str:
+        return f"[{self._several(items)}]"
 
-    def _list(self, parts: Sequence[Any]) -> str:
-        return "[" + ", ".join(map(self._code, parts)) + "]"
+    def _dict(self, pairs: Pairs) -> str:
+        return "{" + ", ".join(f"{self._code(k)}: {self._code(v)}" for k, v in pairs) + "}"
 
-    def _list_of_pairs(self, parts: Sequence[Any]) -> str:
-        return "[" + ", ".join(f"({self._code(k)}, {self._code(v)})" for k, v in parts) + "]"
+    def _list_of_pairs(self, pairs: Pairs) -> str:
+        return "[" + ", ".join(f"({self._code(k)}, {self._code(v)})" for k, v in pairs) + "]"
 
-    def _attributes(self, parts: Sequence[Any]) -> str:
-        return "{" + ", ".join(f"{name!r}: {self._code(v)}" for name, v in parts) + "}"
-
-    def _object_parts(self, make: recipes.Make) -> str:
-        attributes = self._attributes([part for kind, part in make.parts if kind == "attr"])
-        slots = self._attributes([part for kind, part in make.parts if kind == "slot"])
-        contents = dict(make.parts)
-        pairs = self._list_of_pairs(contents.get("dict", []))
-        return f"{attributes}, {slots}, {pairs}, {self._list(contents.get('list', []))}"
-
-    def _function_parts(self, make: recipes.Make) -> str:
-        parts = dict(make.parts)
-        named = ", ".join(self._code(parts[name]) for name in ("defaults", "kwdefaults", "qualname"))
-        return f"{named}, {self._pairs(parts['dict'])}"
-
-    def _reduced_parts(self, make: recipes.Make) -> str:
-        parts = dict(make.parts)
-        state = self._code(parts["state"]) if "state" in parts else "None"
-        items, pairs = parts.get("extend", []), parts.get("update", [])
-        return f"{state}, {self._list(items)}, {self._list_of_pairs(pairs)}"
+    def _attributes(self, attributes: Mapping[str, Recipe]) -> str:
+        return "{" + ", ".join(f"{name!r}: {self._code(v)}" for name, v in attributes.items()) + "}"
 
 
-_IN_TWO_STEPS = frozenset(("list", "objects", "deque", "set", "dict", "defaultdict", "namespace", "cell"))
-_GIVEN_FIRST = frozenset(("closure", "new", "call"))
-
-
-def _kind_of(make: recipes.Make) -> str:
-    if isinstance(make.cls, recipes.Constant):
-        return str(getattr(make.cls.value, "__qualname__", make.kind))
-    return make.kind
+def _shown(new: New) -> str:
+    """What an object is called in messages."""
+    match new:
+        case recipes.NewObject(cls) | recipes.NewTuple(cls) | recipes.Reduced(maker=Constant() as cls):
+            return str(getattr(cls.value, "__qualname__", "object"))
+        case _:
+            return type(new).__name__.removeprefix("New").lower()

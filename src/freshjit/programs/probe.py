@@ -24,7 +24,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.programs import checks, commit
-from freshjit.programs.making import Maker, walk
+from freshjit.programs.making import Maker
 from freshjit.programs.writer import Writer
 from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
@@ -248,16 +248,17 @@ def _slot_code(writer: Writer, slot: Slot) -> str:
     return f"device_copy({value})" if slot.kind == "numpy" else value
 
 
-def _results(record: Record) -> list[Any]:
+def _results(record: Record) -> list[recipes.Recipe]:
+    values = [w.value for w in record.writes if w.value is not None]
     keys = [w.key for w in record.writes if w.action in KEYED]
-    return [*(w.value for w in record.writes), *keys, record.output]
+    return [*values, *keys, record.output]
 
 
 def _needed(record: Record) -> tuple[list[Path], list[NumberView]]:
     """Every path and number that results and writes refer to: read before anything changes."""
     paths: dict[Path, None] = dict.fromkeys(w.path for w in record.writes)
     numbers: list[NumberView] = []
-    for recipe in walk(_results(record)):
+    for recipe in recipes.walk(_results(record)):
         if isinstance(recipe, (recipes.Reference, recipes.Slice)):
             paths[recipe.path] = None
         elif isinstance(recipe, recipes.Host):
@@ -395,7 +396,7 @@ def _write_results(writer: Writer, record: Record, outputs: str) -> None:
 def _write_leak_check(writer: Writer, record: Record) -> None:
     labels: dict[int, str] = {}
     for write in record.writes:
-        for recipe in walk([write.value]):
+        for recipe in recipes.walk([] if write.value is None else [write.value]):
             if isinstance(recipe, recipes.Output):
                 labels.setdefault(recipe.index, write.label)
     if not labels:

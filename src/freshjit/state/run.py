@@ -21,6 +21,7 @@ from freshjit.errors import UnstableStateError, UnsupportedStateError
 from freshjit.state import distinct, recipes
 from freshjit.state.active import thread
 from freshjit.state.arguments import Argument, arranged
+from freshjit.state.building import Builder
 from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
 from freshjit.state.path import Path
@@ -241,7 +242,7 @@ def _result(capture: Capture, result: Any) -> tuple[list[Any], _Result]:
         )
     capture.functions.finish(capture)
     capture.class_attributes.finish(capture)
-    builder = recipes.Builder(capture)
+    builder = Builder(capture)
     writes = [w for thing in list(capture.mutables) for w in thing.writes(capture)]
     for write in writes:
         if write.action not in ("delattr", "delitem", "delglobal", "delclass"):
