@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.contents import moved
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.hooks import GAP, is_data_descriptor
+from freshjit.state.hooks import GAP, find_entry, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Last, Write
@@ -26,8 +26,9 @@ from freshjit.state.views.classes import (
     ClassState,
     class_path,
     delete_class_entry,
-    find_entry,
+    guard_classless,
     note_classless,
+    note_lacking,
     owner_of,
     read_class_entry,
     read_slot,
@@ -408,7 +409,7 @@ def read(capture: Capture, state: ObjectState, name: str) -> Any:
         fallback = find_entry(cls, "__getattr__")
         if not isinstance(fallback, types.FunctionType):
             if fallback is GAP:
-                capture.guard(state.path.to("type"), "classless", "__getattr__")
+                guard_classless(capture, cls, state.path.to("type"), "__getattr__")
             raise
         getter = read_class_entry(capture, owner_of(cls, "__getattr__"), "__getattr__", fallback, None, cls)
         return getter(state.view, name)
@@ -470,7 +471,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
     if state.real is not None and name not in state.deleted and name not in state.real:
         capture.guard(state.path, "absent", name)
     if not capture.hooks.deleted(cls, name):
-        capture.guard(state.path.to("type"), "classless", name)
+        guard_classless(capture, cls, state.path.to("type"), name)
     raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
 
 
@@ -509,6 +510,8 @@ def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
     if isinstance(custom, types.FunctionType) or _is_another(custom, "__setattr__"):
         custom(state.view, name, value)
         return
+    if custom is object.__setattr__:
+        capture.guard(state.path.to("type"), "default", None)
     default_write(capture, state, name, value)
 
 
@@ -551,6 +554,7 @@ def delete(capture: Capture, state: ObjectState, name: str) -> None:
     if _is_another(custom, "__delattr__"):
         custom(state.view, name)
         return
+    note_lacking(capture, state.view, "__delattr__")
     default_delete(capture, state, name)
 
 
