@@ -41,6 +41,7 @@ __all__ = [
     "bind_default",
     "can_hook",
     "class_entry",
+    "comes_first",
     "differences",
     "entry_of",
     "entry_outside",
@@ -143,23 +144,45 @@ class ClassEntry:
 
 
 class _DataEntry(ClassEntry):
-    """The same for entries that also take part in writing (properties, slots, other descriptors)."""
+    """The same for entries that also take part in writing (properties, slots, other descriptors).
+
+    Perhaps for traced code alone, or for all others: who finds another thing there, or nothing, goes on to
+    find what the object itself has under the name.
+    """
 
     __slots__ = ()
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None and not comes_first(entry_of(self.owner, self.name)):
+            own = _own_attributes(instance)
+            if self.name in own:
+                return own[self.name]
+        return ClassEntry.__get__(self, instance, owner)
+
     def __set__(self, instance: Any, value: Any) -> None:
         capture = thread.capture
-        if capture is None:
+        if capture is not None:
+            capture.write_class_entry(self.owner, self.name, self.raw, instance, value)
+        elif is_data_descriptor(self.raw):
             type(self.raw).__set__(self.raw, instance, value)
         else:
-            capture.write_class_entry(self.owner, self.name, self.raw, instance, value)
+            _own_attributes(instance)[self.name] = value
 
     def __delete__(self, instance: Any) -> None:
         capture = thread.capture
-        if capture is None:
-            type(self.raw).__delete__(self.raw, instance)
-        else:
+        if capture is not None:
             capture.delete_class_entry(self.owner, self.name, self.raw, instance)
+        elif is_data_descriptor(self.raw):
+            type(self.raw).__delete__(self.raw, instance)
+        elif _own_attributes(instance).pop(self.name, GAP) is GAP:
+            raise AttributeError(self.name, name=self.name, obj=instance)
+
+
+def _own_attributes(instance: Any) -> dict[str, Any]:
+    try:
+        return object.__getattribute__(instance, "__dict__")
+    except AttributeError:
+        return {}
 
 
 class _Absent(ClassEntry):
@@ -222,6 +245,11 @@ def differences(now: Mapping[Any, Any], before: Mapping[Any, Any]) -> dict[Any, 
 def is_data_descriptor(raw: Any) -> bool:
     kind = type(raw)
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
+
+
+def comes_first(raw: Any) -> bool:
+    """Whether an entry is found before what the object itself has under the name."""
+    return is_data_descriptor(raw) and hasattr(type(raw), "__get__")
 
 
 def entry_of(cls: type, name: str) -> Any:
@@ -470,13 +498,15 @@ class _HookedClass:
             self.installed[name] = entry
         type.__setattr__(cls, name, self.installed[name])
 
-    def watch(self, cls: type, name: str) -> None:
+    def watch(self, cls: type, name: str, takes_writes: bool) -> None:
         """Have an entry where traced code may see something else than others do."""
         if name not in self.installed:
             outside = entry_outside(cls, name)
             if outside is not GAP:
                 self.originals[name] = outside
             self.installed[name] = _entry_for(cls, name, outside)
+        if takes_writes and not isinstance(self.installed[name], _DataEntry):
+            self.installed[name] = _DataEntry(cls, name, self.installed[name].raw)
         self.put_back(cls, name)
 
     def put_back(self, cls: type, name: str) -> None:
@@ -598,7 +628,7 @@ class Hooks:
         """Let traced code, and it alone, find this value (or a gap) in the class."""
         with _lock:
             self._classes[cls][name] = value
-            hooked_classes[cls].watch(cls, name)
+            hooked_classes[cls].watch(cls, name, is_data_descriptor(value))
 
     def undo(self, cls: type, name: str) -> None:
         """Let traced code find what all others find."""

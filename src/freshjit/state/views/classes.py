@@ -16,6 +16,7 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state import bytecode, defaults, hooks
 from freshjit.state.guards import user_frame, user_line
 from freshjit.state.hooks import GAP, find_entry, is_data_descriptor
+from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 
@@ -431,6 +432,15 @@ def delete_class_entry(capture: Capture, owner: type, name: str, raw: Any, insta
         return
     view = capture.view(raw, path)
     type(view).__delete__(view, instance)
+
+
+def takes_writes(capture: Capture, raw: Any) -> bool:
+    """Whether ``object.name = value`` is the affair of this entry of the class: it may become that later."""
+    answer = is_data_descriptor(raw)
+    if not answer and hooks.can_hook(type(raw)) and is_user_class(type(raw)):
+        note_classless(capture, type(raw), "__set__")
+        note_classless(capture, type(raw), "__delete__")
+    return answer
 
 
 def _refuse_hidden(state: ObjectState | None, name: str, raw: Any) -> None:

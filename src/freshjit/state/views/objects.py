@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.contents import moved
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.hooks import GAP, find_entry, is_data_descriptor
+from freshjit.state.hooks import GAP, comes_first, find_entry, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Last, Write
@@ -32,6 +32,7 @@ from freshjit.state.views.classes import (
     owner_of,
     read_class_entry,
     read_slot,
+    takes_writes,
     write_class_entry,
 )
 
@@ -440,7 +441,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
     """What ``object.__getattribute__`` does, on the traced code's view of the object."""
     cls = type(state.view)
     raw = find_entry(cls, name)
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and comes_first(raw):
         if isinstance(raw, types.MemberDescriptorType):
             return read_slot(capture, state, name, raw)
         if name == "__dict__":
@@ -490,7 +491,9 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
         capture.guard(state.path.to("dict"), "keys", tuple(state.real))
         for name, value in list(state.real.items()):
             if name not in state.attrs and name not in state.deleted:
-                state.attrs[name] = state.initial[name] = capture.view(value, state.attribute(name))
+                hidden = comes_first(find_entry(type(state.view), name))
+                path = state.path.to("dictitem", name) if hidden else state.attribute(name)
+                state.attrs[name] = state.initial[name] = capture.view(value, path)
         state.put_in_order()
         state.complete = True
     return state.attrs
@@ -535,7 +538,7 @@ def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -
         whole.update(new)
         return
     raw = find_entry(cls, name)
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and takes_writes(capture, raw):
         write_class_entry(capture, owner_of(cls, name), name, raw, state.view, value)
         return
     if state.real is None:
@@ -565,7 +568,7 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
     if name == "__dict__":
         default_write(capture, state, name, {})
         return
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and takes_writes(capture, raw):
         delete_class_entry(capture, owner_of(cls, name), name, raw, state.view)
         return
     try:
