@@ -1,5 +1,6 @@
 """What is read off code objects is the same on every supported Python."""
 
+import contextlib
 import dis
 import sys
 import textwrap
@@ -445,3 +446,71 @@ def test_what_is_read_for_one_item(statement, names):
     assert (
         set(bytecode.containers_of_one_item(code_of(f"def f(self, a):\n    {statement}")).values()) == names
     )
+
+
+# -- what an instruction asks of things ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "operations"),
+    [
+        ("a + b", {"add"}),
+        ("a @ b ** a", {"matmul", "pow"}),
+        ("a // b % a", {"floordiv", "mod"}),
+        ("a < b", {"lt"}),
+        ("a != b", {"ne"}),
+        ("a in b", {"contains"}),
+        ("a not in b", {"contains"}),
+        ("a[b]", {"getitem"}),
+        ("a[b:b]", {"getitem"}),
+        ("a(b)", {"call"}),
+        ("a(*b)", {"call"}),
+        ("a(b=b)", {"call"}),
+        ("a.b", {"attribute"}),
+        ("f'{a}'", {"format"}),
+        ("f'{a:>{b}}'", {"format"}),
+        ("f'{a!r}'", {"repr"}),
+        ("f'{a!s}'", {"str"}),
+        ("[*a]", set()),
+        ("a is b", set()),
+        ("-a", set()),
+        ("not a", set()),
+    ],
+)
+def test_an_operation_has_the_name_of_its_method(source, operations):
+    found = set(bytecode.operations(code_of(f"def f(a, b):\n    return {source}")).values())
+    # Newer Pythons format what conversion has made a text of.
+    assert found - ({"format"} if "!" in source else set()) == operations
+
+
+def test_an_operation_in_place_has_the_name_of_that_method():
+    code = code_of(
+        "def f(a, b):\n    a += b\n    a <<= b\n    a |= b\n    a[b] = 1\n    del a[b]\n    return a"
+    )
+    assert set(bytecode.operations(code).values()) == {"iadd", "ilshift", "ior", "getitem"}
+
+
+def test_operations_are_found_where_the_frame_runs():
+    seen = []
+
+    class Asked:
+        def __add__(self, other=None):
+            frame = sys._getframe(1)
+            seen.append(bytecode.operations(frame.f_code).get(bytecode.running(frame)))
+            return self
+
+        __iadd__ = __lt__ = __getitem__ = __len__ = __add__
+
+    def f(a):
+        for _ in range(20):  # so that CPython specialises the instructions
+            seen.clear()
+            a + 1
+            a += 1
+            _ = a < 1
+            a[1]
+            with contextlib.suppress(TypeError):
+                len(a)
+        return a
+
+    f(Asked())
+    assert seen == ["add", "iadd", "lt", "getitem", "call"]

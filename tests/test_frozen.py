@@ -616,6 +616,36 @@ def test_a_name_that_a_class_lacks_is_guarded_though_the_error_is_caught():
 
 
 @needs_monitoring
+@pytest.mark.parametrize(
+    ("use", "name", "method"),
+    [
+        (len, "__len__", lambda self: 3),
+        (list, "__iter__", lambda self: iter(())),
+        (lambda model: model(), "__call__", lambda self: 1.0),
+        (lambda model: model[0], "__getitem__", lambda self, i: 1.0),
+        (lambda model: model + 1, "__add__", lambda self, other: 1.0),
+        (lambda model: 1 in model, "__contains__", lambda self, item: True),
+        (lambda model: model < 1, "__lt__", lambda self, other: True),
+        (float, "__float__", lambda self: 1.0),
+    ],
+)
+def test_what_objects_of_a_class_cannot_do_is_guarded_though_the_error_is_caught(use, name, method):
+    class Model:
+        pass
+
+    model = Model()
+
+    def step(x):
+        try:
+            use(model)
+        except TypeError:
+            return x
+        return -x
+
+    follows(step, lambda: setattr(Model, name, method))
+
+
+@needs_monitoring
 def test_what_observers_of_jax_read_is_neither_guarded_nor_told_of():
     """A listener that JAX tells of its doings keeps its own books; no result depends on them."""
     events, active = [], [True]

@@ -1,9 +1,11 @@
 """Class hooks: in place only while somebody needs them, and without effect on everybody else."""
 
 import collections
+import copy
 import dataclasses
 import enum
 import functools
+import inspect
 import types
 
 import jax
@@ -90,10 +92,12 @@ class Child(Base, metaclass=Meta):
 @pytest.fixture
 def hooks():
     installed = Hooks()
-    before = class_namespaces(Base, Child)
+    copy.copy(Bare())  # leaves a note in the class
+    classes = (Base, Child, Bare, Numbered, Arguing, Unhashable)
+    before = class_namespaces(*classes)
     yield installed
     installed.remove()
-    assert unchanged(before, Base, Child)
+    assert unchanged(before, *classes)
 
 
 def behaviour():
@@ -129,12 +133,75 @@ def behaviour():
         bool(a),
         callable(c),
         sorted(vars(c)),
+        defaults(),
+    ]
+
+
+class Bare:
+    pass
+
+
+class Numbered(Bare, int):
+    pass
+
+
+class Arguing(Bare):
+    def __new__(cls, *args):
+        return object.__new__(cls)
+
+
+class Unhashable(Bare, list):
+    pass
+
+
+def answer_or_error(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:
+        return repr(error)
+
+
+def defaults():
+    """What Python does by itself for classes without special methods of their own."""
+    one, other = Bare(), Bare()
+    cases = [
+        (bool, one),
+        (bool, Numbered(0)),
+        (bool, Unhashable()),
+        (bool, Unhashable([1])),
+        (hash, Numbered(7)),
+        (hash, Unhashable()),
+        (Bare, 1),
+        (lambda: type(Arguing(1))),
+        (lambda: one.__bool__),
+        (lambda: Bare.__bool__),
+        (lambda: one.__copy__),
+        (lambda: one < other),
+        (len, one),
+        (iter, one),
+    ]
+    return [
+        *(answer_or_error(*case) if isinstance(case, tuple) else answer_or_error(case) for case in cases),
+        one == one,
+        one == other,
+        one != other,
+        {one: 1}[one],
+        repr(one) == object.__repr__(one) == str(one) == f"{one}",
+        Numbered(3) == 3,
+        f"{Numbered(3):03}",
+        type(copy.copy(one)) is Bare,
+        hasattr(one, "__bool__"),
+        hasattr(Bare, "__bool__"),
+        isinstance(one, collections.abc.Hashable),
+        isinstance(one, collections.abc.Sized),
+        inspect.signature(Bare) == inspect.Signature(),
     ]
 
 
 def test_nothing_changes_for_eager_code_while_classes_are_hooked(hooks):
     wanted = behaviour()
-    hooks.add(Child)
+    for cls in (Child, Numbered, Arguing, Unhashable):
+        hooks.add(cls)
     assert Child in hooks
     assert Base in hooks
     assert behaviour() == wanted

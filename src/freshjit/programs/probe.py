@@ -321,6 +321,8 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             return f"{wanted!r} not in {writer.read(guard.path.to('dict'))}"
         case "classless":
             return f"has_entry({value}, {wanted!r})"
+        case "methodless":
+            return f"hasattr({value}, {wanted!r}) and has_entry({value}, {wanted!r})"
         case "lacks":  # a hook can stand there, for the time of another thread's capture
             return f"{wanted!r} in {value}.__dict__ and has_own_entry({value}, {wanted!r})"
         case "contains":

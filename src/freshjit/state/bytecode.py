@@ -40,6 +40,7 @@ __all__ = [
     "imported_names",
     "methods_of",
     "names",
+    "operations",
     "replaced_stores",
     "running",
     "unasked_names",
@@ -216,6 +217,50 @@ def _looks_up_method(instruction: dis.Instruction) -> bool:
     if sys.version_info < (3, 12):
         return instruction.opname == "LOAD_METHOD"
     return instruction.opname in _READS_ATTRIBUTE and bool((instruction.arg or 0) & 1)
+
+
+# -- what an instruction asks of things ---------------------------------------------------------------
+
+
+@functools.lru_cache(maxsize=1024)
+def operations(code: types.CodeType) -> dict[int, str]:
+    """By the offsets of instructions: what they do with things, of what Python has special methods for.
+
+    That is the name of the method without underscores (``iadd`` for ``a += b``), ``call``, or ``attribute``;
+    ``getitem`` also where an item is set or deleted. What goes over a thing is not among them.
+    """
+    found = ((i.offset, _operation(i)) for i in _instructions(code))
+    return {offset: operation for offset, operation in found if operation}
+
+
+def _operation(instruction: dis.Instruction) -> str | None:
+    name = instruction.opname
+    if name == "BINARY_OP":
+        operator = instruction.argrepr.removesuffix("=")
+        return _OPERATORS[operator] if operator == instruction.argrepr else f"i{_OPERATORS[operator]}"
+    if name == "COMPARE_OP":
+        return _COMPARISONS[instruction.argrepr.removeprefix("bool(").rstrip(")")]
+    if name in ("FORMAT_VALUE", "CONVERT_VALUE"):
+        convert: Any = instruction.argval[0] if name == "FORMAT_VALUE" else instruction.argval
+        return "format" if convert is None else "str" if convert is str else "repr"
+    if name.startswith(("CALL", "PRECALL")):
+        return None if "INTRINSIC" in name else "call"
+    return _OPERATIONS.get(name)
+
+
+_OPERATORS = {
+    **{"+": "add", "-": "sub", "*": "mul", "@": "matmul", "/": "truediv", "//": "floordiv", "%": "mod"},
+    **{"**": "pow", "<<": "lshift", ">>": "rshift", "&": "and", "^": "xor", "|": "or"},
+}
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+_OPERATIONS = {
+    **dict.fromkeys(
+        ("BINARY_SUBSCR", "STORE_SUBSCR", "DELETE_SUBSCR", "BINARY_SLICE", "STORE_SLICE"), "getitem"
+    ),
+    **dict.fromkeys(("LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"), "attribute"),
+    **dict.fromkeys(("FORMAT_SIMPLE", "FORMAT_WITH_SPEC"), "format"),
+    "CONTAINS_OP": "contains",
+}
 
 
 # -- what becomes of what is read ---------------------------------------------------------------------

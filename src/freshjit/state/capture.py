@@ -47,7 +47,7 @@ __all__ = ["Capture"]
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 # The kinds of guards of which one path can have several, each about another name.
-_OF_A_NAME = ("absent", "present", "classless", "lacks", "contains", "missing", "unset")
+_OF_A_NAME = ("absent", "present", "classless", "methodless", "lacks", "contains", "missing", "unset")
 
 
 class Capture:
@@ -359,6 +359,9 @@ class Capture:
 
     def read_class_entry(self, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Any:
         return classes.read_class_entry(self, owner, name, raw, instance, cls)
+
+    def note_copying(self, instance: Any) -> None:
+        classes.note_copying(self, instance)
 
     def write_class(self, cls: type, name: str, value: Any) -> None:
         classes.write_class(self, cls, name, value)

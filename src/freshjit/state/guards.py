@@ -9,12 +9,13 @@ business (``programs/probe.py``); how it is explained, the explanation's.
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any, Literal, NamedTuple
 
 from freshjit.state.held import GONE, held
 from freshjit.state.path import Path
 
-__all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "at", "user_line"]
+__all__ = ["ANYTHING", "Frozen", "Guard", "Kind", "SourceLine", "at", "user_frame", "user_line"]
 
 Kind = Literal[
     "type",  # type(p) is value
@@ -30,6 +31,7 @@ Kind = Literal[
     "alias",  # p is the object at another path
     "absent",  # the instance at p has no attribute of its own by this name
     "classless",  # no class in the MRO of the class at p has this name
+    "methodless",  # the same of a special method, where asking the class itself runs no code of the user's
     "lacks",  # the class at p has no entry of its own by this name
     "contains",  # the namespace (dict) at p has this name
     "missing",  # the namespace (dict) at p lacks this name
@@ -92,7 +94,7 @@ class Guard:
     @property
     def place(self) -> str:
         """What it looks at: for one that concerns a name, not the thing that has or lacks it."""
-        if self.kind in ("absent", "present", "unset"):
+        if self.kind in ("absent", "present", "unset", "methodless"):
             return str(self.path.attr(self.value))
         if self.kind in ("lacks", "missing", "contains"):
             return f"{self.value!r} in {self.path}"
@@ -133,11 +135,18 @@ def at(where: SourceLine | None, what: str = "at") -> str:
 
 def user_line() -> SourceLine | None:
     """The innermost line on the stack that is neither ours nor a library's that we run through."""
+    frame = user_frame()
+    if frame is None:
+        return None
+    return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def user_frame() -> types.FrameType | None:
+    """The frame of that line."""
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in _SKIPPED_PACKAGES:
-            code = frame.f_code
-            return SourceLine(code.co_filename, frame.f_lineno, code.co_name)
+            break
         frame = frame.f_back
-    return None
+    return frame

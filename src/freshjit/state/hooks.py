@@ -8,6 +8,8 @@ A hooked class gets three things, all removed when the last capture that needs t
 * its own entries (methods, properties, plain class attributes) wrapped in descriptors, so that
   ``Config.LR``, ``super().step``, ``type(self).count`` and special methods called by the
   interpreter (``obj(x)``, ``obj[i]``) are seen as well;
+* descriptors for a few special methods that it does *not* have (``defaults.py``), where Python does something
+  by itself: that it has none is seen when Python asks for it;
 * nothing else: no attribute of any instance is touched.
 """
 
@@ -16,11 +18,13 @@ from __future__ import annotations
 import copyreg
 import ctypes
 import enum
+import functools
 import threading
 import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from freshjit.state import defaults
 from freshjit.state.active import thread
 from freshjit.state.libraries import is_library_class, is_user_class
 
@@ -34,11 +38,14 @@ __all__ = [
     "ClassEntry",
     "Hooks",
     "bind",
+    "bind_default",
     "can_hook",
     "class_entry",
+    "comes_first",
     "differences",
     "entry_of",
     "entry_outside",
+    "find_entry",
     "hooked_classes",
     "is_data_descriptor",
     "is_wrapped",
@@ -48,6 +55,7 @@ __all__ = [
     "set_entry",
     "slot_values",
     "slots_of",
+    "stands_for_nothing",
     "unwrap",
 ]
 
@@ -109,9 +117,7 @@ _OF_PYTHON = frozenset(
     )
 )
 # What the machinery of enumerations looks at, or calls to find a member.
-_USED_BY_ENUM = frozenset(
-    ("__new__", "__new_member__", "__init__", "__hash__", "__eq__", "__repr__", "__str__", "__format__")
-)
+_USED_BY_ENUM = frozenset(("__new__", "__new_member__", "__init__"))
 _FUNCTION_LIKE = (types.FunctionType, classmethod, staticmethod)
 
 
@@ -138,23 +144,77 @@ class ClassEntry:
 
 
 class _DataEntry(ClassEntry):
-    """The same for entries that also take part in writing (properties, slots, other descriptors)."""
+    """The same for entries that also take part in writing (properties, slots, other descriptors).
+
+    Perhaps for traced code alone, or for all others: who finds another thing there, or nothing, goes on to
+    find what the object itself has under the name.
+    """
 
     __slots__ = ()
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None and not comes_first(entry_of(self.owner, self.name)):
+            own = _own_attributes(instance)
+            if self.name in own:
+                return own[self.name]
+        return ClassEntry.__get__(self, instance, owner)
+
     def __set__(self, instance: Any, value: Any) -> None:
         capture = thread.capture
-        if capture is None:
+        if capture is not None:
+            capture.write_class_entry(self.owner, self.name, self.raw, instance, value)
+        elif is_data_descriptor(self.raw):
             type(self.raw).__set__(self.raw, instance, value)
         else:
-            capture.write_class_entry(self.owner, self.name, self.raw, instance, value)
+            _own_attributes(instance)[self.name] = value
 
     def __delete__(self, instance: Any) -> None:
         capture = thread.capture
-        if capture is None:
-            type(self.raw).__delete__(self.raw, instance)
-        else:
+        if capture is not None:
             capture.delete_class_entry(self.owner, self.name, self.raw, instance)
+        elif is_data_descriptor(self.raw):
+            type(self.raw).__delete__(self.raw, instance)
+        elif _own_attributes(instance).pop(self.name, GAP) is GAP:
+            raise AttributeError(self.name, name=self.name, obj=instance)
+
+
+def _own_attributes(instance: Any) -> dict[str, Any]:
+    try:
+        return object.__getattribute__(instance, "__dict__")
+    except AttributeError:
+        return {}
+
+
+class _Absent(ClassEntry):
+    """Stands for a special method that no class of the user's has: Python's own does what it always does."""
+
+    __slots__ = ()
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is not None and self.owner not in type(instance).__mro__:
+            return None  # ``inspect``, which takes this for a method of its own class: there is none
+        capture = thread.capture
+        if capture is not None:
+            return capture.read_class_entry(self.owner, self.name, GAP, instance, owner)
+        return bind_default(self.owner, self.name, instance, owner)
+
+
+def bind_default(owner: type, name: str, instance: Any, cls: type | None) -> Any:
+    """What Python finds, or does, behind ``owner``, which has no such entry; AttributeError if nothing."""
+    entry = functools.partial(class_entry, type(instance))
+    try:
+        _, raw = next_entry(owner, name, instance, cls)
+    except AttributeError:
+        if name != "__bool__" or instance is None:
+            raise
+        return defaults.Truth(instance, entry)
+    own = None if instance is None else defaults.stand_in(name, raw, instance, entry)
+    return bind(raw, instance, cls) if own is None else own
+
+
+def stands_for_nothing(cls: type, name: str) -> bool:
+    """Whether the class has this name only for the time that it is hooked."""
+    return name == "__bool__" and find_entry(cls, name) is GAP
 
 
 def bind(raw: Any, instance: Any, owner: type | None) -> Any:
@@ -187,6 +247,11 @@ def is_data_descriptor(raw: Any) -> bool:
     return hasattr(kind, "__set__") or hasattr(kind, "__delete__")
 
 
+def comes_first(raw: Any) -> bool:
+    """Whether an entry is found before what the object itself has under the name."""
+    return is_data_descriptor(raw) and hasattr(type(raw), "__get__")
+
+
 def entry_of(cls: type, name: str) -> Any:
     """The raw entry of this very class as the running code is to see it, or a gap."""
     if thread.capture is not None:
@@ -208,6 +273,14 @@ def class_entry(cls: type, name: str) -> Any:
             if raw is not GAP:
                 return raw
     raise KeyError(name)
+
+
+def find_entry(cls: type, name: str) -> Any:
+    """The same; a gap if none."""
+    try:
+        return class_entry(cls, name)
+    except KeyError:
+        return GAP
 
 
 def next_entry(owner: type, name: str, instance: Any, cls: type | None) -> tuple[type, Any]:
@@ -301,11 +374,11 @@ def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..
     def __getattribute__(self: Any, name: str) -> Any:
         capture = thread.capture
         if capture is None:
-            return original(self, name)
+            return original(self, name) if name != "__bool__" else _truth(original, self)
         known = known_to(capture, self, name)
         if known is None:
             if not is_metaclass:
-                return original(self, name)
+                return original(self, name) if name != "__bool__" else _truth(original, self)
             try:
                 return original(self, name)
             except AttributeError:
@@ -315,6 +388,15 @@ def _hooked_getattribute(cls: type, original: Callable[..., Any]) -> Callable[..
         return capture.read_attribute(known, name)
 
     return __getattribute__
+
+
+def _truth(original: Callable[..., Any], instance: Any) -> Any:
+    """``instance.__bool__``: what stands for it in a hooked class is only there for ``bool`` to ask."""
+    found = original(instance, "__bool__")
+    if type(found) is defaults.Truth:
+        kind = type(instance).__name__
+        raise AttributeError(f"{kind!r} object has no attribute '__bool__'", name="__bool__", obj=instance)
+    return found
 
 
 def _hooked_setattr(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -347,8 +429,10 @@ def _hooked_delattr(cls: type, original: Callable[..., Any]) -> Callable[..., An
 
 def _hooked_reduce_ex(cls: type, original: Callable[..., Any]) -> Callable[..., Any]:
     def __reduce_ex__(self: Any, protocol: Any) -> Any:
-        reduced = original(self, protocol)
         capture = thread.capture
+        if capture is not None:
+            capture.note_copying(self)
+        reduced = original(self, protocol)
         known = None if capture is None else capture.objects.get(id(self))
         kind = type(self)
         if capture is None or known is None or not isinstance(reduced, tuple) or protocol < 2:
@@ -401,6 +485,8 @@ class _HookedClass:
         for name, raw in namespace.items():
             if watch_entries and is_wrapped(cls, name, raw):
                 self._install(cls, name, _entry_for(cls, name, raw), namespace)
+        for name in _stood_for(cls, namespace) if watch_entries else ():
+            self._install(cls, name, _Absent(cls, name, GAP), namespace)
         for name, make in _MAKERS.items():
             self._install(cls, name, make(cls, class_entry(cls, name)), namespace)
         self._complete = True
@@ -412,13 +498,15 @@ class _HookedClass:
             self.installed[name] = entry
         type.__setattr__(cls, name, self.installed[name])
 
-    def watch(self, cls: type, name: str) -> None:
+    def watch(self, cls: type, name: str, takes_writes: bool) -> None:
         """Have an entry where traced code may see something else than others do."""
         if name not in self.installed:
             outside = entry_outside(cls, name)
             if outside is not GAP:
                 self.originals[name] = outside
             self.installed[name] = _entry_for(cls, name, outside)
+        if takes_writes and not isinstance(self.installed[name], _DataEntry):
+            self.installed[name] = _DataEntry(cls, name, self.installed[name].raw)
         self.put_back(cls, name)
 
     def put_back(self, cls: type, name: str) -> None:
@@ -458,7 +546,19 @@ class _HookedClass:
                 type.__delattr__(cls, name)
 
 
+def _stood_for(cls: type, namespace: Mapping[str, Any]) -> list[str]:
+    """The special methods that this class and its bases lack, if no base of the user's stands for them."""
+    if issubclass(cls, type) or any(can_hook(base) and is_user_class(base) for base in cls.__mro__[1:]):
+        return []
+    names = list(defaults.STOOD_FOR)
+    names += [n for n in defaults.SHOWN_BY_OBJECT if find_entry(cls, n) is not object.__dict__[n]]
+    # An entry of None says that objects of the class cannot do it, also to who only looks at the class.
+    return [n for n in names if n not in namespace and find_entry(cls, n) is not None]
+
+
 def _entry_for(cls: type, name: str, raw: Any) -> ClassEntry:
+    if raw is GAP and name in (*defaults.STOOD_FOR, *defaults.SHOWN_BY_OBJECT):
+        return _Absent(cls, name, GAP)
     return (_DataEntry if is_data_descriptor(raw) else ClassEntry)(cls, name, raw)
 
 
@@ -528,7 +628,7 @@ class Hooks:
         """Let traced code, and it alone, find this value (or a gap) in the class."""
         with _lock:
             self._classes[cls][name] = value
-            hooked_classes[cls].watch(cls, name)
+            hooked_classes[cls].watch(cls, name, is_data_descriptor(value))
 
     def undo(self, cls: type, name: str) -> None:
         """Let traced code find what all others find."""

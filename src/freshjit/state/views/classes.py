@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
-from freshjit.state import hooks
-from freshjit.state.guards import user_line
-from freshjit.state.hooks import GAP, class_entry, is_data_descriptor
+from freshjit.state import bytecode, defaults, hooks
+from freshjit.state.guards import user_frame, user_line
+from freshjit.state.hooks import GAP, find_entry, is_data_descriptor
+from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 
@@ -33,14 +34,6 @@ def view_class(capture: Capture, value: type, path: Path) -> Any:
 
 
 # -- finding ----------------------------------------------------------------------------------------
-
-
-def find_entry(cls: type, name: str) -> Any:
-    """The raw entry that Python would find for ``name`` in the MRO of ``cls``; a gap if none."""
-    try:
-        return class_entry(cls, name)
-    except KeyError:
-        return GAP
 
 
 def owner_of(cls: type, name: str) -> type:
@@ -112,7 +105,20 @@ def _entry_label(path: Path, name: str) -> str:
 def note_classless(capture: Capture, cls: type, name: str) -> None:
     """Traced code has found that the class (or its bases) has no such entry."""
     if hooks.can_hook(cls) and not capture.hooks.deleted(cls, name):
-        capture.guard(class_path(capture, cls, None), "classless", name)
+        guard_classless(capture, cls, class_path(capture, cls, None), name)
+
+
+def guard_classless(capture: Capture, cls: type, path: Path, name: str) -> None:
+    """The class, found at this path, is to go on having no such entry."""
+    quick = name.startswith("__") and name.endswith("__") and _is_asked_plainly(cls)
+    capture.guard(path, "methodless" if quick else "classless", name)
+
+
+def _is_asked_plainly(cls: type) -> bool:
+    """Whether ``cls.name`` runs no code of the user's metaclass."""
+    meta = type(cls)
+    plain = find_entry(meta, "__getattribute__") is type.__getattribute__
+    return plain and find_entry(meta, "__getattr__") is GAP
 
 
 def note_names(capture: Capture, cls: type) -> None:
@@ -147,8 +153,15 @@ def read_class_entry(
         if raw is not GAP:
             return hooks.bind(raw, instance, cls)
     if raw is GAP:
-        base, raw = hooks.next_entry(owner, name, instance, cls)
-        return read_class_entry(capture, base, name, raw, instance, cls)
+        return _read_gap(capture, owner, name, instance, cls)
+    found = _read_entry(capture, owner, name, raw, instance, cls)
+    if instance is not None and name in defaults.FALLBACKS:
+        return _after_others(capture, name, instance, found)
+    return found
+
+
+def _read_entry(capture: Capture, owner: type, name: str, raw: Any, instance: Any, cls: type | None) -> Any:
+    """What is bound of an entry that is there outside, which becomes part of the state."""
     implicit = name.startswith("__") and name.endswith("__")  # cls(...) does not ask the class itself
     if issubclass(type(instance), type) and not implicit and not is_data_descriptor(raw):
         # Found on the metaclass, which Python asks last: the class itself must not have the name.
@@ -184,6 +197,90 @@ def read_class_entry(
     if get is None or isinstance(view, (types.FunctionType, types.MethodType)):
         return view
     return get(view, instance, cls)
+
+
+def _read_gap(capture: Capture, owner: type, name: str, instance: Any, cls: type | None) -> Any:
+    """What traced code finds where a class has no entry."""
+    start = type(instance) if cls is None else cls
+    try:
+        base, raw = hooks.next_entry(owner, name, instance, cls)
+    except AttributeError:
+        _note_default(capture, start, instance, name, GAP)
+        if name == "__bool__" and instance is not None:
+            note_lacking(capture, instance, "__len__")
+        return hooks.bind_default(owner, name, instance, cls)
+    if hooks.can_hook(base):
+        return read_class_entry(capture, base, name, raw, instance, cls)
+    _note_default(capture, start, instance, name, raw)
+    found = hooks.bind_default(owner, name, instance, cls)
+    return found if instance is None else _after_others(capture, name, instance, found)
+
+
+# -- what Python does by itself ---------------------------------------------------------------------
+
+
+def note_lacking(capture: Capture, instance: Any, name: str) -> None:
+    """Python has asked the class of an object for a special method, if it is the user's, and has none."""
+    cls = type(instance)
+    if hooks.can_hook(cls):
+        raw = find_entry(cls, name)
+        if raw is GAP or not hooks.can_hook(owner_of(cls, name)):
+            _note_default(capture, cls, instance, name, raw)
+
+
+def _note_default(capture: Capture, cls: type, instance: Any, name: str, raw: Any) -> None:
+    """That Python's own ``raw`` was used, or nothing, where the user's classes could have had an entry."""
+    if capture.has_made(cls) or capture.hooks.deleted(cls, name):
+        return
+    path = class_path(capture, cls, instance)
+    if raw is GAP:
+        guard_classless(capture, cls, path, name)
+    elif name not in hooks.ATTRIBUTE_HOOKS and _is_asked_plainly(cls) and isinstance(raw, _AS_THEY_ARE):
+        capture.guard(path.to("attr", name, _entry_label(path, name)), "is", raw)
+    else:
+        capture.guard(path.to("classattr", name, _entry_label(path, name)), "is", raw)
+
+
+# What an attribute of a class gives as it is.
+_AS_THEY_ARE = (
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+)
+
+
+def _after_others(capture: Capture, name: str, instance: Any, found: Any) -> Any:
+    """A special method as it is found, having noted which others would have come before it."""
+    frame = user_frame()
+    if frame is None:
+        return found
+    operation = bytecode.operations(frame.f_code).get(bytecode.running(frame), "")
+    for other in defaults.asked_before(name, operation, frame.f_code.co_names):
+        note_lacking(capture, instance, other)
+    if name == "__init__":
+        note_lacking(capture, type(instance), "__call__")  # cls(…): the metaclass is asked first
+    of_other = defaults.asked_of_other(name, operation, frame.f_code.co_names)
+    return functools.partial(_reflected, capture, of_other, found) if of_other else found
+
+
+def _reflected(capture: Capture, forward: list[str], method: Any, other: Any, *modulus: Any) -> Any:
+    """Call a method whose object is the right operand: the left one's class was asked first."""
+    for name in forward:
+        note_lacking(capture, other, name)
+    return method(other, *modulus)
+
+
+def note_copying(capture: Capture, instance: Any) -> None:
+    """An object is about to be copied, or pickled: these methods would have a say."""
+    for name in _OF_COPYING:
+        note_lacking(capture, instance, name)
+
+
+_OF_COPYING = (
+    *("__copy__", "__deepcopy__", "__reduce__", "__getstate__", "__setstate__"),
+    *("__getnewargs__", "__getnewargs_ex__"),
+)
 
 
 def read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
@@ -335,6 +432,15 @@ def delete_class_entry(capture: Capture, owner: type, name: str, raw: Any, insta
         return
     view = capture.view(raw, path)
     type(view).__delete__(view, instance)
+
+
+def takes_writes(capture: Capture, raw: Any) -> bool:
+    """Whether ``object.name = value`` is the affair of this entry of the class: it may become that later."""
+    answer = is_data_descriptor(raw)
+    if not answer and hooks.can_hook(type(raw)) and is_user_class(type(raw)):
+        note_classless(capture, type(raw), "__set__")
+        note_classless(capture, type(raw), "__delete__")
+    return answer
 
 
 def _refuse_hidden(state: ObjectState | None, name: str, raw: Any) -> None:

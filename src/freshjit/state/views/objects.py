@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.contents import moved
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.hooks import GAP, is_data_descriptor
+from freshjit.state.hooks import GAP, comes_first, find_entry, is_data_descriptor
 from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Last, Write
@@ -26,11 +26,13 @@ from freshjit.state.views.classes import (
     ClassState,
     class_path,
     delete_class_entry,
-    find_entry,
+    guard_classless,
     note_classless,
+    note_lacking,
     owner_of,
     read_class_entry,
     read_slot,
+    takes_writes,
     write_class_entry,
 )
 
@@ -408,7 +410,7 @@ def read(capture: Capture, state: ObjectState, name: str) -> Any:
         fallback = find_entry(cls, "__getattr__")
         if not isinstance(fallback, types.FunctionType):
             if fallback is GAP:
-                capture.guard(state.path.to("type"), "classless", "__getattr__")
+                guard_classless(capture, cls, state.path.to("type"), "__getattr__")
             raise
         getter = read_class_entry(capture, owner_of(cls, "__getattr__"), "__getattr__", fallback, None, cls)
         return getter(state.view, name)
@@ -439,7 +441,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
     """What ``object.__getattribute__`` does, on the traced code's view of the object."""
     cls = type(state.view)
     raw = find_entry(cls, name)
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and comes_first(raw):
         if isinstance(raw, types.MemberDescriptorType):
             return read_slot(capture, state, name, raw)
         if name == "__dict__":
@@ -470,7 +472,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
     if state.real is not None and name not in state.deleted and name not in state.real:
         capture.guard(state.path, "absent", name)
     if not capture.hooks.deleted(cls, name):
-        capture.guard(state.path.to("type"), "classless", name)
+        guard_classless(capture, cls, state.path.to("type"), name)
     raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
 
 
@@ -489,7 +491,9 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
         capture.guard(state.path.to("dict"), "keys", tuple(state.real))
         for name, value in list(state.real.items()):
             if name not in state.attrs and name not in state.deleted:
-                state.attrs[name] = state.initial[name] = capture.view(value, state.attribute(name))
+                hidden = comes_first(find_entry(type(state.view), name))
+                path = state.path.to("dictitem", name) if hidden else state.attribute(name)
+                state.attrs[name] = state.initial[name] = capture.view(value, path)
         state.put_in_order()
         state.complete = True
     return state.attrs
@@ -509,6 +513,8 @@ def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
     if isinstance(custom, types.FunctionType) or _is_another(custom, "__setattr__"):
         custom(state.view, name, value)
         return
+    if custom is object.__setattr__:
+        capture.guard(state.path.to("type"), "default", None)
     default_write(capture, state, name, value)
 
 
@@ -532,7 +538,7 @@ def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -
         whole.update(new)
         return
     raw = find_entry(cls, name)
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and takes_writes(capture, raw):
         write_class_entry(capture, owner_of(cls, name), name, raw, state.view, value)
         return
     if state.real is None:
@@ -551,6 +557,7 @@ def delete(capture: Capture, state: ObjectState, name: str) -> None:
     if _is_another(custom, "__delattr__"):
         custom(state.view, name)
         return
+    note_lacking(capture, state.view, "__delattr__")
     default_delete(capture, state, name)
 
 
@@ -561,7 +568,7 @@ def default_delete(capture: Capture, state: ObjectState, name: str) -> None:
     if name == "__dict__":
         default_write(capture, state, name, {})
         return
-    if raw is not GAP and is_data_descriptor(raw):
+    if raw is not GAP and takes_writes(capture, raw):
         delete_class_entry(capture, owner_of(cls, name), name, raw, state.view)
         return
     try:

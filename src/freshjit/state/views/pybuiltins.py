@@ -183,6 +183,17 @@ def _hasattr(instance: Any, name: str, /) -> bool:
     return True
 
 
+def _callable(thing: Any, /) -> bool:
+    """``callable`` in cloned functions: it looks whether the class of an object has ``__call__``."""
+    answer, capture = callable(thing), thread.capture
+    if capture is not None and hooks.can_hook(type(thing)):
+        if answer:
+            _ = thing.__call__  # is read
+        else:
+            classes.note_lacking(capture, thing, "__call__")
+    return answer
+
+
 def _setattr(instance: Any, name: str, value: Any, /) -> None:
     """``setattr`` in cloned functions: what is given to a class is kept apart."""
     if thread.capture is not None and isinstance(instance, type):
@@ -214,11 +225,12 @@ def _dir(*args: Any) -> list[str]:
     if not args:
         return sorted(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     (instance,) = args
+    cls = instance if isinstance(instance, type) else type(instance)
     if thread.capture is not None:
-        for base in (instance if isinstance(instance, type) else type(instance)).__mro__:
+        for base in cls.__mro__:
             classes.note_names(thread.capture, base)
     _note_read(instance, "__dict__")
-    return dir(instance)
+    return [name for name in dir(instance) if not hooks.stands_for_nothing(cls, name)]
 
 
 def _isinstance(instance: Any, kinds: Any, /) -> bool:
@@ -363,6 +375,7 @@ def _print(*values: Any, **options: Any) -> None:
 
 
 _replaced_builtins: dict[str, Any] = {
+    "callable": _callable,
     "delattr": _delattr,
     "getattr": _getattr,
     "hasattr": _hasattr,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -219,13 +220,28 @@ def _on_start(code: types.CodeType, offset: int) -> Any:
 
 def _on_raise(code: types.CodeType, offset: int, error: BaseException) -> None:
     capture = thread.capture
-    if (
-        capture is not None
-        and isinstance(error, AttributeError)
-        and isinstance(error.obj, type)
-        and error.name
-    ):
+    if capture is None:
+        return
+    if isinstance(error, AttributeError) and isinstance(error.obj, type) and error.name:
         classes.note_classless(capture, error.obj, error.name)
+    elif type(error) is TypeError and isinstance(
+        sys._getframe(1).f_globals,  # pyright: ignore[reportPrivateUsage]
+        namespaces.Namespace,
+    ):
+        _note_unable(capture, error)
+
+
+_WORDS = re.compile(r"\w+")
+
+
+def _note_unable(capture: Capture, error: TypeError) -> None:
+    """What an object cannot do (``'Model' object is not iterable``), it can once its class has the method."""
+    text = error.args[0] if error.args else None
+    named = _WORDS.findall(text) if isinstance(text, str) else ()
+    for cls in list(capture.hooks) if named else ():
+        if cls.__name__ in named:
+            for base in cls.__mro__:
+                classes.note_names(capture, base)
 
 
 _monitoring: Any = getattr(sys, "monitoring", None)
