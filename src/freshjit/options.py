@@ -126,9 +126,9 @@ class Options:
             if argument.kind == "state" and argument.name in self.donate and argument.name not in self._told:
                 self._told.add(argument.name)
                 yield (
-                    f"was told to donate {argument.path}, which is a Python object: the arrays in it are state, "
-                    "and state is not donated.\nPass the array itself as an argument, donate that, and assign "
-                    "the result outside: self.cache = push(self.cache, x)."
+                    f"was told to donate {argument.path}, which is a Python object: the arrays in it are "
+                    "state, and state is not donated.\nPass the array itself as an argument, donate that, "
+                    "and assign the result outside: self.cache = push(self.cache, x)."
                 )
 
     def for_jax(self, arguments: Sequence[Argument], record: Record) -> dict[str, Any]:
