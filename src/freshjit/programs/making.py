@@ -302,15 +302,12 @@ class Maker:
                 if id(make) not in self._order.cyclic:
                     return new
                 # Its hash may be asked for before it is complete: what does not lead back is there at once.
-                known = {
-                    kind: [
-                        (n, recipes.Constant(None) if self._leads_back(p) else p)
-                        for _, (n, p) in (part for part in parts if part[0] == kind)
-                    ]
-                    for kind in ("attr", "slot")
-                }
-                attributes, slots = self._attributes(known["attr"]), self._attributes(known["slot"])
-                return f"fill_object({new}, {attributes}, {slots}, [], [])"
+                # Attributes keep their order; slots have none.
+                missing = recipes.Constant(None)
+                attributes = [(n, missing if self._leads_back(p) else p) for n, p in _of("attr", parts)]
+                slots = [(n, p) for n, p in _of("slot", parts) if not self._leads_back(p)]
+                known = f"{self._attributes(attributes)}, {self._attributes(slots)}"
+                return f"fill_object({new}, {known}, [], [])"
             case "function":
                 code, namespace, name = make.cls
                 closure = ", ".join(map(self._code, dict(parts)["closure"]))
@@ -371,11 +368,12 @@ class Maker:
         return "{" + ", ".join(f"{name!r}: {self._code(v)}" for name, v in parts) + "}"
 
     def _object_parts(self, make: recipes.Make) -> str:
-        attributes = self._attributes([part for kind, part in make.parts if kind == "attr"])
-        slots = self._attributes([part for kind, part in make.parts if kind == "slot"])
+        attributes = self._attributes(_of("attr", make.parts))
+        slots = self._attributes(_of("slot", make.parts))
         contents = dict(make.parts)
         pairs = self._list_of_pairs(contents.get("dict", []))
-        return f"{attributes}, {slots}, {pairs}, {self._list(contents.get('list', []))}"
+        own = "".join(f", {self._code(part)}" for part in _of("own", make.parts))
+        return f"{attributes}, {slots}, {pairs}, {self._list(contents.get('list', []))}{own}"
 
     def _function_parts(self, make: recipes.Make) -> str:
         parts = dict(make.parts)
@@ -387,6 +385,10 @@ class Maker:
         state = self._code(parts["state"]) if "state" in parts else "None"
         items, pairs = parts.get("extend", []), parts.get("update", [])
         return f"{state}, {self._list(items)}, {self._list_of_pairs(pairs)}"
+
+
+def _of(kind: str, parts: Sequence[Any]) -> list[Any]:
+    return [part for what, part in parts if what == kind]
 
 
 _IN_TWO_STEPS = frozenset(("list", "objects", "deque", "set", "dict", "defaultdict", "namespace", "cell"))

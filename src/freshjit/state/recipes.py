@@ -7,6 +7,7 @@ objects made during the run are templates: each call makes its own.
 
 from __future__ import annotations
 
+import array
 import collections
 import copyreg
 import enum
@@ -14,8 +15,9 @@ import functools
 import sys
 import types
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -23,9 +25,11 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state.assignment import code_of
+from freshjit.state.contents import base_of
 from freshjit.state.guards import SourceLine, at
 from freshjit.state.held import Kept, held, may_die
-from freshjit.state.hooks import can_hook, class_entry, slot_values
+from freshjit.state.hooks import can_hook, class_entry, slot_values, slots_of
+from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path, shown
 from freshjit.state.values import is_plain, is_value_like
 from freshjit.state.views import ecosystem, memory, stand_ins
@@ -286,7 +290,7 @@ class Builder:
 
     def _fill(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         kind = type(value)
-        if isinstance(value, _IMMUTABLE):
+        if isinstance(value, (*_IMMUTABLE, frozenset)):
             self._fill_immutable(make, value, label, where)
         elif kind is np.ndarray:
             make.kind, make.cls = "objects", value.shape
@@ -327,18 +331,22 @@ class Builder:
         elif kind is types.SimpleNamespace:
             make.kind = "namespace"
             make.parts = [(n, self._build(v, f"{label}.{n}", where)) for n, v in vars(value).items()]
-        elif (
-            class_entry(kind, "__reduce_ex__") is object.__reduce_ex__
-            and kind.__reduce__ is object.__reduce__
-        ):
+        elif isinstance(value, BaseException):
+            self._fill_exception(make, value, label, where)
+        elif _is_what_it_holds(kind):
             self._fill_object(make, value, label, where)
         else:
             self._fill_reduced(make, value, label, where)
 
+    def _is_known(self, value: Any) -> bool:
+        """Whether something else leads to this as well."""
+        made = self._made.get(id(value))
+        return self._capture.original_of(value) is not None or (made is not None and made[0] is value)
+
     def _pairs(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[Any, Any]]:
         return [
             (self._build(k, label, where), self._build(v, f"{label}[{shown(k)}]", where))
-            for k, v in dict.items(value)
+            for k, v in base_of(value).items(value)  # an OrderedDict has an order that dict does not see
         ]
 
     def _fill_object(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
@@ -346,9 +354,15 @@ class Builder:
         contents: list[tuple[str, Any]] = []
         if isinstance(value, dict):
             contents = [("dict", self._pairs(value, label, where))]
-        elif isinstance(value, list):
-            parts = [self._build(v, f"{label}[{i}]", where) for i, v in enumerate(list.__iter__(value))]
-            contents = [("list", parts)]
+        elif isinstance(value, (list, collections.deque)):
+            items = enumerate(base_of(value).__iter__(value))
+            contents = [("list", [self._build(v, f"{label}[{i}]", where) for i, v in items])]
+            if isinstance(value, collections.deque):
+                contents.append(("base", self._build(collections.deque(maxlen=value.maxlen), label, where)))
+        elif isinstance(value, set):
+            contents = [("base", self._build(set(set.__iter__(value)), label, where))]
+        elif isinstance(value, (bytearray, array.array)):
+            contents = [("base", self._build(_plain_buffer(value), label, where))]
         elif not _made_by_python(kind):
             raise UnsupportedStateError(
                 f"{label} was given a new {kind.__module__}.{kind.__qualname__}, made during the call"
@@ -360,20 +374,40 @@ class Builder:
 
     def _fill_immutable(self, make: Make, value: Any, label: str, where: SourceLine | None) -> None:
         """An instance of the user's own kind of string, tuple…: the class can have attributes."""
-        if isinstance(value, tuple):
-            plain: Any = tuple(tuple.__iter__(cast("tuple[Any, ...]", value)))
+        if isinstance(value, (tuple, frozenset)):
+            base = base_of(value)
+            plain: Any = base(base.__iter__(value))
         else:
-            base: Any = next(b for b in _IMMUTABLE if isinstance(value, b))
-            plain = base(*base.__getnewargs__(value))
+            kind: Any = next(kind for kind in _IMMUTABLE if isinstance(value, kind))
+            plain = kind(*kind.__getnewargs__(value))
         make.kind = "object"
         make.parts = [("base", self._build(plain, label, where))]
         make.parts += self._attributes(value, label, where)
 
+    def _fill_exception(self, make: Make, value: BaseException, label: str, where: SourceLine | None) -> None:
+        """An exception, which may hold other things than its ``__init__`` was given; no traceback."""
+        make.kind = "object"
+        parts: list[tuple[str, Any]] = []
+        if isinstance(value, BaseExceptionGroup):
+            group: Any = value.message, value.exceptions
+            parts.append(("base", self._build(group, label, where)))
+        for name in _OF_EXCEPTION:
+            held = BaseException.__dict__[name].__get__(value)
+            parts.append(("slot", (name, self._build(held, f"{label}.{name}", where))))
+        members = slots_of(type(value))
+        for part in self._attributes(value, label, where):
+            if part[0] != "slot" or not _is_there_anyway(members[part[1][0]], value):
+                parts.append(part)
+        make.parts = parts
+
     def _attributes(self, value: Any, label: str, where: SourceLine | None) -> list[tuple[str, Any]]:
         with self._capture.paused():
-            attributes = list(getattr(value, "__dict__", {}).items())
+            namespace: Any = getattr(value, "__dict__", {})
+            attributes = list(namespace.items())
             slots = list(slot_values(value).items())
         parts: list[tuple[str, Any]] = []
+        if self._is_known(namespace):  # self.__dict__ = self, or a dict that something else has
+            parts, attributes = [("own", self._build(namespace, f"{label}.__dict__", where))], []
         for kind, found in (("attr", attributes), ("slot", slots)):
             parts += [(kind, (n, self._build(v, f"{label}.{n}", where))) for n, v in found]
         return parts
@@ -428,16 +462,56 @@ class Builder:
 
 _OF_SLICE = ("start", "stop", "step")
 _IMMUTABLE = (int, float, complex, str, bytes, tuple)
+_FILLED = (dict, list, set, collections.deque, bytearray, array.array)
+# In this order: giving it a cause says that the context is not to be shown.
+_OF_EXCEPTION = ("args", "__cause__", "__context__")
 
 
 def _all_kept(parts: list[tuple[Any, Any]]) -> bool:
     return all(isinstance(part, Constant) and part.keep for _, part in parts)
 
 
-def _made_by_python(cls: type) -> bool:
-    """Whether instances hold nothing but attributes, so that a bare one can be made and filled."""
-    try:
-        object.__new__(cls)
-    except TypeError:
+def _is_what_it_holds(cls: type) -> bool:
+    """Whether an instance is made again from what it holds, and not as the class wants itself copied.
+
+    What the user's own class does for ``copy`` and ``pickle`` (leave something out, count, call ``__init__``)
+    has not happened to the object.
+    """
+    if class_entry(cls, "__reduce_ex__") is object.__reduce_ex__ and cls.__reduce__ is object.__reduce__:
+        return True
+    return is_user_class(cls) and (issubclass(cls, _FILLED) or _made_by_python(cls))
+
+
+def _is_there_anyway(member: types.MemberDescriptorType, value: BaseException) -> bool:
+    """Whether a new exception has this already, or nothing at this place."""
+    if can_hook(member.__objclass__):
         return False
-    return True
+    return member.__get__(value) is None or member.__objclass__ is BaseExceptionGroup
+
+
+def _plain_buffer(value: Any) -> Any:
+    contents = bytes(memoryview(value))
+    return array.array(value.typecode, contents) if isinstance(value, array.array) else bytearray(contents)
+
+
+def _made_by_python(cls: type) -> bool:
+    """Whether instances hold nothing but attributes, so that a bare one can be made and filled.
+
+    None is made to find out: the class may have a ``__del__``.
+    """
+    written_in_c = (base for base in _bases(cls) if not base.__flags__ & _HEAP_TYPE or _made_by_c(base))
+    return next(written_in_c, None) is object and not cls.__flags__ & _NEVER_BARE
+
+
+def _bases(cls: type | None) -> Iterator[type]:
+    while cls is not None:
+        yield cls
+        cls = cls.__base__
+
+
+def _made_by_c(cls: type) -> bool:
+    return isinstance(cls.__dict__.get("__new__"), types.BuiltinFunctionType)
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_NEVER_BARE = 1 << 20 | 1 << 7  # Py_TPFLAGS_IS_ABSTRACT, Py_TPFLAGS_DISALLOW_INSTANTIATION
