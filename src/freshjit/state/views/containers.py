@@ -316,6 +316,10 @@ def _members(path: Path, container: Any) -> Path:
 
 
 def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
+    owner = capture.owner_of_dict.get(id(value))
+    if owner is not None:  # it is the ``__dict__`` of an object that is known
+        objects.whole_dict(capture, owner)
+        return capture.view(value, path)
     kind = type(value)
     capture.guard(path, "type", kind)
     view: Any = kind.__new__(kind)
@@ -348,6 +352,7 @@ def fill_dict(
         views[i] = see(capture, item, _item(capture, value, path, key, i))
     for i, key in enumerate(keys):
         base.__setitem__(view, _view_member(capture, key, _member(path, value, i)), views[i])
+    _check_found(value, view, path)
 
 
 # Going over one of these gives its keys, whatever subclass of the user's there is.
@@ -422,6 +427,23 @@ def _view_hashed(capture: Capture, value: Any, path: Path) -> Any:
             "Keep the thing itself where it can be found, or refer to an object that holds it.",
         )
     return capture.remember(value, value, path)
+
+
+def _check_found(value: dict[Any, Any], view: dict[Any, Any], path: Path) -> None:
+    """Refuse a dict with keys whose hash has changed since they were put in: Python does not find them there.
+
+    The copy has them where they are looked for.
+    """
+    base = base_of(value)
+    keys = [
+        key for key in base.__iter__(value) if type(class_entry(type(key), "__hash__")) is types.FunctionType
+    ]
+    if dict.__len__(view) == dict.__len__(value) and all(base.__contains__(value, key) for key in keys):
+        return
+    raise UnsupportedStateError(
+        f"{path} has a key whose hash or equality has changed since it was put in (read at {user_line()}): "
+        "Python does not find it.\nPut it in anew when it has changed, or let its hash depend on what stays."
+    )
 
 
 def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> Any:
@@ -642,6 +664,9 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
             view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
         fill_dict(capture, value, view, path)
         capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
+        if objects.instance_dict(value) is value:
+            capture.guard(path.to("dict"), "alias", path)
+            capture.objects[id(view)].share(objects.OwnItems(view))
         return view
     capture.guard(*_length(path, value))
     items = enumerate(items_of(value))
