@@ -102,6 +102,14 @@ class MappingCopy:
         self.set_action, self.delete_action = actions
         self.initial = dict(_pairs(contents))
 
+    @property
+    def is_dict(self) -> bool:
+        return self.set_action == "setitem"
+
+    def written(self) -> list[Any]:
+        """The keys that have another value now, or are gone."""
+        return [Last.plain(key) for key in self.changes(self.initial)]
+
     def writes(self, capture: Capture) -> Iterator[Write]:
         now = dict(_pairs(self.contents))
         kept = [k for k in self.initial if k in now]
