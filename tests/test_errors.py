@@ -1,5 +1,6 @@
 """What cannot be done is refused before any state has changed, with the path, the line and the remedy."""
 
+import contextvars
 import inspect
 import re
 import traceback
@@ -525,6 +526,112 @@ def test_what_c_code_keeps_in_an_object_is_not_changed_while_tracing():
         jit(explains)(1.0)
     says(error, explains, 'failure.args = ("after",)')
     assert failure.args == ("before",)
+
+
+def test_error_of_pythons_own_is_not_changed_while_tracing():
+    failure = ValueError("before")
+
+    def explains(x):
+        failure.args = (x,)
+
+    def notes(x):
+        failure.note = x
+
+    for function, name in ((explains, "args"), (notes, "note")):
+        with pytest.raises(UnsupportedStateError, match=rf"failure\.{name} is kept by C code"):
+            jit(function)(1.0)
+    assert failure.args == ("before",)
+    assert not vars(failure)
+
+
+def test_no_frame_of_the_run_is_left_in_an_error_that_was_raised_and_caught():
+    class Failure(Exception):
+        pass
+
+    for failure in Failure(), ValueError():
+
+        @jit
+        def catches(x, failure=failure):
+            try:
+                raise failure
+            except (Failure, ValueError):
+                return x
+
+        catches(1.0)
+        assert failure.__traceback__ is None
+
+
+def test_list_in_an_error_of_pythons_own_is_reported():
+    failure = ValueError([1])
+
+    def looks(x):
+        return x * failure.args[0][0]
+
+    with pytest.warns(FreshjitWarning, match=r"failure\.args\[0\] is a list kept in an error"):
+        jit(looks)(1.0)
+
+
+def test_context_of_contextvars_is_refused_when_it_is_used():
+    scale = contextvars.ContextVar("scale", default=1.0)
+    context = contextvars.copy_context()
+    context.run(scale.set, 5.0)
+
+    def scaled(x):
+        return x * scale.get()
+
+    def runs(x):
+        return context.run(scaled, x)
+
+    with pytest.raises(UnsupportedStateError, match=r"^closure context, a context of contextvars") as error:
+        jit(runs)(1.0)
+    says(error, runs, "return context.run")
+    assert float(context.run(jit(scaled), 1.0)) == 5.0
+    assert jit(lambda: context)() is context
+
+
+def test_write_among_keys_that_have_become_equal_is_refused():
+    class Key:
+        def __init__(self, a):
+            self.a = a
+
+        def __eq__(self, other):
+            return self.a == other.a
+
+        def __hash__(self):
+            return hash(self.a)
+
+    key, other = Key(1), Key(2)
+    table = {key: "one", other: "two"}
+
+    @jit
+    def write(x):
+        table[other] = x
+
+    @jit
+    def look(x):
+        return table[key], len(table), x
+
+    key.a = 2
+    assert look(1.0)[:2] == ("two", 2)
+    with pytest.raises(UnsupportedStateError, match=r"^closure table was written while two of"):
+        write(1.0)
+    assert list(table.values()) == ["one", "two"]
+
+
+def test_dictionary_of_something_else_is_not_given_to_an_object():
+    first, second, table = Box(a=1), Box(a=2), {"a": 3}
+
+    def of_another(x):
+        first.__dict__ = vars(second)
+
+    def captured(x):
+        first.__dict__ = table
+
+    for function in of_another, captured:
+        with pytest.raises(UnsupportedStateError, match=r"first\.__dict__ was given a dictionary") as error:
+            jit(function)(1.0)
+        says(error, function, "first.__dict__ =")
+    assert vars(first) == {"a": 1}
 
 
 # -- ahead of time ----------------------------------------------------------------------------------

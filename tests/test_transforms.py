@@ -838,6 +838,52 @@ def test_list_element_and_global_written_in_a_transform():
 LEVEL = None
 
 
+def test_global_deleted_in_a_loop_and_in_a_function_called_there():
+    def drop():
+        global to_delete
+        del to_delete
+
+    def body(carry, x):
+        global to_delete
+        drop()
+        to_delete = x
+        return carry + to_delete, None
+
+    @jit
+    def loop(xs):
+        return jax.lax.scan(body, 0.0, xs)[0]
+
+    for start in map(jnp.float32, (1.0, 5.0)):
+        globals()["to_delete"] = start
+        assert float(loop(jnp.array([1.0, 2.0]))) == 3.0
+        assert float(globals()["to_delete"]) == 2.0
+
+
+def test_attributes_that_are_items_are_carried_through_a_loop():
+    class Config(dict):
+        def __init__(self, **items):
+            super().__init__(items)
+            self.__dict__ = self
+
+    config = Config(total=jnp.float32(1.0))
+
+    @jit
+    def loop(xs):
+        def body(carry, x):
+            config.total = config["total"] + x
+            config["last"] = config.total * carry
+            return carry + config.last, config.total
+
+        config.last = jnp.float32(0.0)
+        return jax.lax.scan(body, 1.0, xs)[1]
+
+    assert loop(jnp.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert (float(config.total), float(config["last"]), list(config)) == (4.0, 12.0, ["total", "last"])
+    config["total"] = jnp.float32(10.0)
+    assert loop(jnp.array([1.0, 2.0])).tolist() == [11.0, 13.0]
+    assert float(config.total) == 13.0
+
+
 def test_callback_inside_a_jitted_function_runs_on_the_real_thing():
     seen = []
     model = Model()

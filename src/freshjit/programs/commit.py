@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import collections
 import types
 from collections.abc import Callable
@@ -25,6 +26,8 @@ __all__ = [
     "new_objects",
     "new_reduced",
 ]
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 # What to do, and what to undo it with, whether it has been done, half done or not at all.
 Step = tuple[Callable[[], Any], Callable[[], Any]]
@@ -306,15 +309,36 @@ def new_object(cls: type, *base: Any) -> Any:
     """An instance without running ``__init__``: its contents follow.
 
     Parameters:
-        base: the value of an instance of a subclass of ``str``, ``tuple`` and the like, as its base has it.
+        base: the value of an instance of a subclass of ``str``, ``set`` and the like, as its base has it.
     """
     if base:
-        return type(base[0]).__new__(cls, base[0])
-    bases: tuple[Any, ...] = (dict, list, tuple, set)
+        return _new_like(cls, base[0])
+    if issubclass(cls, BaseException):
+        return _own(cls).__new__(cls)
+    bases: tuple[Any, ...] = (collections.OrderedDict, collections.defaultdict, dict, list)
     for kind in bases:
         if issubclass(cls, kind):
             return kind.__new__(cls)
     return object.__new__(cls)
+
+
+def _new_like(cls: Any, base: Any) -> Any:
+    kind: Any = type(base)
+    if issubclass(cls, BaseExceptionGroup):
+        return _own(cls).__new__(cls, *base)
+    if isinstance(base, array.array):
+        return kind.__new__(cls, base.typecode, base)
+    made = kind.__new__(cls, base)
+    if kind is collections.deque:
+        kind.__init__(made, base, base.maxlen)
+    elif kind in (set, bytearray):
+        kind.__init__(made, base)
+    return made
+
+
+def _own(cls: type) -> Any:
+    """The class of Python's own that this class of exceptions is a subclass of."""
+    return next(base for base in cls.__mro__ if not base.__flags__ & _HEAP_TYPE)
 
 
 def fill_object(
@@ -323,16 +347,23 @@ def fill_object(
     slots: dict[str, Any],
     pairs: list[tuple[Any, Any]],
     items: list[Any],
+    *namespace: Any,
 ) -> Any:
-    """Give a new instance its attributes, slots and, for subclasses of containers, its elements."""
+    """Give a new instance its attributes, slots and, for subclasses of containers, its elements.
+
+    Parameters:
+        namespace: its ``__dict__``, if that is something else as well.
+    """
+    if namespace:
+        object.__setattr__(value, "__dict__", *namespace)
     if attributes:
         object.__getattribute__(value, "__dict__").update(attributes)
     for name, content in slots.items():
         object.__setattr__(value, name, content)
     for key, content in pairs:
-        dict.__setitem__(value, key, content)
+        base_of(value).__setitem__(value, key, content)
     if items:
-        list.extend(value, items)
+        base_of(value).extend(value, items)
     return value
 
 

@@ -233,7 +233,7 @@ class Maker:
             ):
                 return ()
             case recipes.NewObject(base=base):
-                known = (*self._known(new.attributes).values(), *self._known(new.slots).values())
+                known = (*self._known(new.attributes).values(), *self._known_slots(new.slots).values())
                 return known if base is None else (base, *known)
             case recipes.NewFunction(closure=closure):
                 return closure
@@ -265,7 +265,7 @@ class Maker:
             case recipes.NewObject():
                 # Its hash may be asked for before it is complete: what does not lead back is there at once.
                 attributes = self._attributes(self._known(new.attributes))
-                slots = self._attributes(self._known(new.slots))
+                slots = self._attributes(self._known_slots(new.slots))
                 return f"fill_object({self._bare(new)}, {attributes}, {slots}, [], [])"
             case recipes.NewFunction(code, namespace, name):
                 closure = self._list(new.closure)
@@ -283,9 +283,13 @@ class Maker:
         return f"new_object({self._code(new.cls)}{base})"
 
     def _known(self, attributes: Mapping[str, Recipe]) -> dict[str, Recipe]:
-        """What can be given to an object at once: None for what leads back."""
+        """What can be given to an object at once: None, which keeps the order, for what leads back."""
         leading = self._order.leading
         return {name: Constant(None) if part in leading else part for name, part in attributes.items()}
+
+    def _known_slots(self, slots: Mapping[str, Recipe]) -> dict[str, Recipe]:
+        """The same for slots, which have no order."""
+        return {name: part for name, part in slots.items() if part not in self._order.leading}
 
     def _fill_statements(self, new: New, name: str) -> list[str]:
         """The statements that give an object its contents."""
@@ -318,7 +322,8 @@ class Maker:
             case recipes.NewObject():
                 attributes, slots = self._attributes(new.attributes), self._attributes(new.slots)
                 contents = f"{self._list_of_pairs(new.pairs)}, {self._list(new.items)}"
-                return f"fill_object({bare}, {attributes}, {slots}, {contents})"
+                namespace = "" if new.namespace is None else f", {self._code(new.namespace)}"
+                return f"fill_object({bare}, {attributes}, {slots}, {contents}{namespace})"
             case recipes.NewFunction():
                 defaults = f"{self._code(new.defaults)}, {self._code(new.kwdefaults)}"
                 name = self._writer.constant(new.qualname)

@@ -6,6 +6,7 @@ there: things can lead back to themselves, and a linked list may be as long as i
 
 from __future__ import annotations
 
+import array
 import collections
 import copyreg
 import enum
@@ -13,7 +14,7 @@ import functools
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import jax
@@ -23,8 +24,10 @@ from freshjit import _compat
 from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state import recipes
 from freshjit.state.assignment import code_of
+from freshjit.state.contents import base_of
 from freshjit.state.guards import SourceLine, at
-from freshjit.state.hooks import can_hook, class_entry, slot_values
+from freshjit.state.hooks import can_hook, class_entry, slot_values, slots_of
+from freshjit.state.libraries import is_user_class
 from freshjit.state.path import shown
 from freshjit.state.recipes import Constant, New, Pairs, Recipe, Reference
 from freshjit.state.values import is_plain, is_value_like
@@ -174,9 +177,9 @@ class Builder:
         empty = next((make for cls, make in _EMPTY if cls is kind), None)
         if empty is not None:
             new = empty(value)
-        elif isinstance(value, _IMMUTABLE) or _is_copied_as_object(kind):
+        elif isinstance(value, (*_VALUES, BaseException)) or _is_what_it_holds(kind):
             new = recipes.NewObject(self._class(kind, label, where))
-            if not isinstance(value, (*_IMMUTABLE, dict, list)):
+            if not isinstance(value, (*_VALUES, *_FILLED, BaseException)):
                 _check_made_by_python(kind, label, where)
         else:
             self._class(kind, label, where)  # refused if anything of this run is in it
@@ -270,7 +273,7 @@ class Builder:
     def _pairs(self, value: Any, label: str, where: SourceLine | None) -> Pairs:
         return [
             (self._build(k, label, where), self._build(v, f"{label}[{shown(k)}]", where))
-            for k, v in dict.items(value)
+            for k, v in base_of(value).items(value)  # an OrderedDict has an order that dict does not see
         ]
 
     def _attributes(self, values: dict[str, Any], label: str, where: SourceLine | None) -> dict[str, Recipe]:
@@ -284,16 +287,28 @@ class Builder:
         return self._build(content, label, where)
 
     def _fill_object(self, new: recipes.NewObject, value: Any, label: str, where: SourceLine | None) -> None:
-        if isinstance(value, _IMMUTABLE):
-            new.base = self._build(_as_base(value), label, where)
-        elif isinstance(value, dict):
-            new.pairs += self._pairs(value, label, where)
-        elif isinstance(value, list):
-            new.items += self._items(list.__iter__(cast("list[Any]", value)), label, where)
         with self._capture.paused():
-            attributes, slots = dict(getattr(value, "__dict__", {})), slot_values(value)
-        new.attributes |= self._attributes(attributes, label, where)
+            namespace: Any = getattr(value, "__dict__", {})
+            attributes, slots = dict(namespace), slot_values(value)
+        if isinstance(value, BaseException):
+            slots = _of_exception(value, slots)
+        base = _as_base(value)
+        if base is not None:
+            new.base = self._build(base, label, where)
+        if isinstance(value, dict):
+            new.pairs += self._pairs(value, label, where)
+        elif isinstance(value, (list, collections.deque)):
+            new.items += self._items(base_of(value).__iter__(value), label, where)
+        if self._is_known(namespace):  # self.__dict__ = self, or a dict that something else has
+            new.namespace = self._build(namespace, f"{label}.__dict__", where)
+        else:
+            new.attributes |= self._attributes(attributes, label, where)
         new.slots |= self._attributes(slots, label, where)
+
+    def _is_known(self, value: Any) -> bool:
+        """Whether something else leads to this as well."""
+        made = self._made.get(id(value))
+        return self._capture.original_of(value) is not None or (made is not None and made[0] is value)
 
     def _reduced(self, value: Any, label: str, where: SourceLine | None) -> Any:
         """What ``copy`` would make the object again from."""
@@ -326,6 +341,12 @@ class Builder:
 
 _CONTAINERS = (list, dict, set, collections.deque)
 _IMMUTABLE = (int, float, complex, str, bytes, tuple)
+_VALUES = (*_IMMUTABLE, frozenset)
+_FILLED = (dict, list, set, collections.deque, bytearray, array.array)
+# In this order: giving it a cause says that the context is not to be shown.
+_OF_EXCEPTION = ("args", "__cause__", "__context__")
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_NEVER_BARE = 1 << 20 | 1 << 7  # Py_TPFLAGS_IS_ABSTRACT, Py_TPFLAGS_DISALLOW_INSTANTIATION
 _NEW_OBJECT: Any = copyreg.__newobj__  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -357,26 +378,71 @@ def _all_kept(parts: Iterable[Recipe]) -> bool:
 
 
 def _as_base(value: Any) -> Any:
-    """An instance of the user's own kind of string, tuple… as the string, the tuple that it is."""
-    if isinstance(value, tuple):
-        return tuple(tuple.__iter__(cast("tuple[Any, ...]", value)))
-    base: Any = next(b for b in _IMMUTABLE if isinstance(value, b))
-    return base(*base.__getnewargs__(value))
+    """What Python's own class makes of an instance of the user's kind of string, set…; None if nothing."""
+    if isinstance(value, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", value)
+        return group.message, group.exceptions
+    if isinstance(value, collections.deque):
+        return collections.deque[Any](maxlen=value.maxlen)
+    if isinstance(value, (tuple, set, frozenset)):
+        base = base_of(value)
+        return base(base.__iter__(value))
+    if isinstance(value, array.array):
+        return array.array(value.typecode, bytes(memoryview(cast(Any, value))))
+    if isinstance(value, bytearray):
+        return bytearray(bytes(memoryview(value)))
+    kind: Any = next((kind for kind in _IMMUTABLE if isinstance(value, kind)), None)
+    return None if kind is None else kind(*kind.__getnewargs__(value))
 
 
-def _is_copied_as_object(cls: type) -> bool:
-    """Whether ``copy`` knows no other way for its instances than the one for all objects."""
-    own_way = class_entry(cls, "__reduce_ex__") is not object.__reduce_ex__
-    return not own_way and cls.__reduce__ is object.__reduce__
+def _of_exception(error: BaseException, slots: dict[str, Any]) -> dict[str, Any]:
+    """What an exception holds, which may be other things than its ``__init__`` was given; no traceback."""
+    held = {name: BaseException.__dict__[name].__get__(error) for name in _OF_EXCEPTION}
+    members = slots_of(type(error))
+    return held | {n: v for n, v in slots.items() if not _is_there_anyway(members[n], error)}
+
+
+def _is_there_anyway(member: types.MemberDescriptorType, error: BaseException) -> bool:
+    """Whether a new exception has this already, or nothing at this place."""
+    if can_hook(member.__objclass__):
+        return False
+    return member.__get__(error) is None or member.__objclass__ is BaseExceptionGroup
+
+
+def _is_what_it_holds(cls: type) -> bool:
+    """Whether an instance is made again from what it holds, and not as the class wants itself copied.
+
+    What the user's own class does for ``copy`` and ``pickle`` (leave something out, count, call ``__init__``)
+    has not happened to the object.
+    """
+    if class_entry(cls, "__reduce_ex__") is object.__reduce_ex__ and cls.__reduce__ is object.__reduce__:
+        return True
+    return is_user_class(cls) and (issubclass(cls, _FILLED) or _made_by_python(cls))
 
 
 def _check_made_by_python(cls: type, label: str, where: SourceLine | None) -> None:
-    """Instances must hold nothing but attributes, so that a bare one can be made and filled."""
-    try:
-        object.__new__(cls)
-    except TypeError:
+    if not _made_by_python(cls):
         raise UnsupportedStateError(
             f"{label} was given a new {cls.__module__}.{cls.__qualname__}, made during the call"
             f"{at(where, 'written at')}, which freshjit cannot make again at each call.\n"
             "Create it outside the jitted function, or keep its contents in plain attributes."
-        ) from None
+        )
+
+
+def _made_by_python(cls: type) -> bool:
+    """Whether instances hold nothing but attributes, so that a bare one can be made and filled.
+
+    None is made to find out: the class may have a ``__del__``.
+    """
+    written_in_c = (base for base in _bases(cls) if not base.__flags__ & _HEAP_TYPE or _made_by_c(base))
+    return next(written_in_c, None) is object and not cls.__flags__ & _NEVER_BARE
+
+
+def _bases(cls: type | None) -> Iterator[type]:
+    while cls is not None:
+        yield cls
+        cls = cls.__base__
+
+
+def _made_by_c(cls: type) -> bool:
+    return isinstance(cls.__dict__.get("__new__"), types.BuiltinFunctionType)

@@ -75,6 +75,7 @@ class Capture:
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
         self.argument_leaves: dict[int, tuple[Path, Any]] = {}  # by id: their arrays and tuples
+        self.given: dict[int, tuple[Any, Any]] = {}  # by id of what is seen of them: the same, as given
         self._argument_numbers: list[tuple[Path, type]] = []
         self._leaves_coincide = False
         self.must_join = False
@@ -146,6 +147,7 @@ class Capture:
 
     def argument_leaf(self, seen: Any, original: Any, path: Path) -> Any:
         """What traced code is to hold for an array, number or tuple among the traced arguments."""
+        self.given[id(seen)] = seen, original
         if type(original) in (bool, *numbers.NUMBERS):
             self._argument_numbers.append((path, type(original)))
             return seen
@@ -428,6 +430,7 @@ class Capture:
             thing.clear()
         self.cells.clear()
         self.owner_of_dict.clear()
+        self.given.clear()
         self.functions.clear()
         self.growing.clear()
         self.partly.clear()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import collections
 import types
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from freshjit.state.views.memory import CapturedArray
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
+    from freshjit.state.views.objects import ObjectState
 
 __all__ = ["Distinct", "find"]
 
@@ -130,15 +131,30 @@ def _cells(capture: Capture, writes: Sequence[Write]) -> Iterator[list[Path]]:
 
 
 def _dicts(capture: Capture) -> Iterator[list[Path]]:
-    """Two objects can share their attributes (``b.__dict__ = a.__dict__``): those of one name matter."""
+    """Two objects can share their attributes (``b.__dict__ = a.__dict__``), or one can have a dict for them.
+
+    Those of one name matter, if one of them is written.
+    """
     states = [s for s in capture.objects.values() if s.real is not None and not s.shares_dict]
     names = {name for state in states for name in state.written()}
-    absent = {id(g.path) for g in capture.guards if g.kind == "absent" and g.value in names}
-    yield [
-        state.path.to("dict")
-        for state in states
-        if not names.isdisjoint(state.attrs) or (names and (state.complete or id(state.path) in absent))
-    ]
+    absent: dict[int, set[str]] = collections.defaultdict(set)
+    for guard in capture.guards:
+        if guard.kind == "absent":
+            absent[id(guard.path)].add(guard.value)
+
+    def uses(state: ObjectState, names: Set[str]) -> bool:
+        used = state.attrs.keys() | absent[id(state.path)]
+        return bool(names) and (state.complete or not names.isdisjoint(used))
+
+    yield [state.path.to("dict") for state in states if uses(state, names)]
+    for mapping in capture.mutables:
+        if isinstance(mapping, containers.MappingCopy) and mapping.is_dict:
+            if capture.original_of(mapping.contents) is None:
+                continue
+            written = {name for name in mapping.written() if isinstance(name, str)}
+            keys = written.union(name for name in mapping.initial if isinstance(name, str))
+            sharing = [s for s in states if uses(s, written) or not keys.isdisjoint(s.written())]
+            yield [mapping.path, *(state.path.to("dict") for state in sharing)]
 
 
 def _memory(capture: Capture, writes: Sequence[Write]) -> Iterator[tuple[Path, Path]]:

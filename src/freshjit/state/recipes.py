@@ -258,24 +258,26 @@ class NewObject(New):
     """An instance, made without its ``__init__``.
 
     Attributes:
-        base: of an instance of a subclass of ``str``, ``tuple`` and the like, its value as the base has it.
+        base: of an instance of a subclass of ``str``, ``set`` and the like, its value as the base has it.
+        namespace: its ``__dict__``, if that is something else as well.
         attributes: what is in its ``__dict__``.
-        slots: what is in its ``__slots__``.
+        slots: what is in its ``__slots__``; of an exception also what Python keeps in it.
         pairs: what a subclass of ``dict`` contains.
-        items: what a subclass of ``list`` contains.
+        items: what a subclass of ``list`` or ``deque`` contains.
     """
 
     cls: Constant
     base: Recipe | None = None
+    namespace: Recipe | None = None
     attributes: dict[str, Recipe] = field(default_factory=dict[str, Recipe])
     slots: dict[str, Recipe] = field(default_factory=dict[str, Recipe])
     pairs: Pairs = field(default_factory=list[tuple[Recipe, Recipe]])
     items: list[Recipe] = field(default_factory=list[Recipe])
 
     def inside(self) -> Iterable[Recipe]:
-        base = () if self.base is None else (self.base,)
+        whole = [part for part in (self.base, self.namespace) if part is not None]
         attributes, slots = self.attributes.values(), self.slots.values()
-        return (*base, *attributes, *slots, *_each(self.pairs), *self.items)
+        return (*whole, *attributes, *slots, *_each(self.pairs), *self.items)
 
 
 @dataclass(eq=False, slots=True)

@@ -26,7 +26,17 @@ from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
 from freshjit.state.path import Path
 from freshjit.state.record import KEYED, Record, Slot, Write
-from freshjit.state.views import arrays, library_calls, numbers, objects, outside, pytrees, threads, unseen
+from freshjit.state.views import (
+    arrays,
+    library_calls,
+    numbers,
+    objects,
+    outside,
+    pytrees,
+    raised,
+    threads,
+    unseen,
+)
 
 __all__ = ["directly", "trace", "view_arguments", "written"]
 
@@ -67,9 +77,10 @@ def trace(
             outputs, result = _result(capture, function(*call_args, **call_kwargs))
             results.append(result)
             return outputs
-        except BaseException:
+        except BaseException as error:
             if capture.recorder is not None:
                 capture.recorder.abandon()
+            raised.put_real_things(capture, error)
             raise
         finally:
             # Before this function returns: JAX's leak checker looks for tracers right afterwards.
@@ -106,6 +117,9 @@ def directly(capture: Capture, call: Callable[[Capture], T], bases: Mapping[str,
     try:
         thread.capture = capture
         return call(capture)
+    except BaseException as error:
+        raised.put_real_things(capture, error)
+        raise
     finally:
         thread.capture = outer
         try:

@@ -41,6 +41,7 @@ from freshjit.state.views import (
     classes,
     containers,
     ecosystem,
+    exceptions,
     functions,
     loops,
     modules,
@@ -91,6 +92,7 @@ _EXACT: dict[type, View] = {
     memoryview: containers.view_memory,
     slice: containers.view_slice,
     threading.local: containers.view_thread_local,
+    contextvars.Context: functions.view_context,
     contextvars.ContextVar: functions.view_context_variable,
     types.ModuleType: modules.view_module,
     property: objects.view_property,
@@ -169,6 +171,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
         return special(capture, value, path)
     if can_hook(kind):
         return objects.view_object(capture, value, path)
+    if isinstance(value, BaseException):
+        return exceptions.view_builtin_exception(capture, value, path)
     if not jax.tree_util.all_leaves([value]):
         return ecosystem.view_node(capture, value, path)
     if isinstance(getattr(value, "__origin__", None), type) and kind.__module__ in ("types", "typing"):

@@ -120,7 +120,12 @@ class PartialCopy(containers.MappingCopy):
     def __init__(self, capture: Capture, contents: dict[Any, Any], path: Path) -> None:
         super().__init__(contents, path, ("setitem", "delitem"))
         self._capture = capture
-        self._later: dict[Any, _Later] = {k: v for k, v in self.initial.items() if type(v) is _Later}
+        self._later: dict[Any, _Later] = {}
+
+    def begin(self) -> None:
+        """The contents are there."""
+        self.initial = self.snapshot()
+        self._later = {k: v for k, v in self.initial.items() if type(v) is _Later}
 
     def later(self, key: Any) -> _Later | None:
         """What stands for a list at ``key`` that nobody has looked at, if there is one now."""
@@ -231,7 +236,7 @@ def _items(capture: Capture, value: Any, path: Path) -> Any:
         return GAP
     copy = capture.partly.get(id(value))
     if copy is None:
-        if id(value) in capture.entries:
+        if id(value) in capture.entries or id(value) in capture.owner_of_dict:
             return GAP
         copy = _view_partly(capture, value, path)
     elif copy.path is not path:
@@ -255,8 +260,11 @@ def _view_partly(capture: Capture, value: dict[Any, Any], path: Path) -> Partial
     capture.guard(path, "type", type(value))
     view = type(value)()
     capture.remember(value, view, path)
-    containers.fill_dict(capture, value, view, path, see)
     copy = capture.partly[id(value)] = PartialCopy(capture, view, path)
+    containers.fill_dict(capture, value, view, path, see)
+    copy.begin()
+    if id(value) not in capture.partly:  # something in it leads back to it, and shows all of it
+        copy.look_at_all()
     capture.mutable(copy)
     return copy
 

@@ -100,10 +100,24 @@ class MappingCopy:
     def __init__(self, contents: dict[Any, Any], path: Path, actions: tuple[str, str]) -> None:
         self.contents, self.path = contents, path
         self.set_action, self.delete_action = actions
-        self.initial = dict(_pairs(contents))
+        pairs = list(_pairs(contents))
+        self.initial = dict(pairs)
+        self._pairs_before = pairs
+
+    @property
+    def is_dict(self) -> bool:
+        return self.set_action == "setitem"
+
+    def written(self) -> list[Any]:
+        """The keys that have another value now, or are gone."""
+        return [Last.plain(key) for key in self.changes(self.initial)]
 
     def writes(self, capture: Capture) -> Iterator[Write]:
-        now = dict(_pairs(self.contents))
+        pairs = list(_pairs(self.contents))
+        now = dict(pairs)
+        if len(now) < len(pairs) or len(self.initial) < len(self._pairs_before):
+            self._refuse_written(pairs)
+            return
         kept = [k for k in self.initial if k in now]
         if not _same_keys([*kept, *(k for k in now if k not in self.initial)], list(now)):
             # The order has changed, or a key is an equal one now: all of it is rewritten.
@@ -116,6 +130,15 @@ class MappingCopy:
         for key, value in now.items():
             if self.initial.get(key, GAP) is not value:
                 yield Write(self.path, self.set_action, key, value)
+
+    def _refuse_written(self, pairs: list[tuple[Any, Any]]) -> None:
+        """Some keys are equal by now, so that a write does not say which of them it is for."""
+        before = [part for pair in self._pairs_before for part in pair]
+        if not _same_things([part for pair in pairs for part in pair], before):
+            raise UnsupportedStateError(
+                f"{self.path} was written while two of its keys were equal: the hash of one, or what it is "
+                "equal to, has changed since it was put in.\nLet it depend on what stays."
+            )
 
     def start(self) -> Any:
         return self.initial
@@ -316,6 +339,10 @@ def _members(path: Path, container: Any) -> Path:
 
 
 def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
+    owner = capture.owner_of_dict.get(id(value))
+    if owner is not None:  # it is the ``__dict__`` of an object that is known
+        objects.whole_dict(capture, owner)
+        return capture.view(value, path)
     kind = type(value)
     capture.guard(path, "type", kind)
     view: Any = kind.__new__(kind)
@@ -348,6 +375,8 @@ def fill_dict(
         views[i] = see(capture, item, _item(capture, value, path, key, i))
     for i, key in enumerate(keys):
         base.__setitem__(view, _view_member(capture, key, _member(path, value, i)), views[i])
+    if _has_moved_keys(value, view):
+        _put_where_they_were(value, view, views)
 
 
 # Going over one of these gives its keys, whatever subclass of the user's there is.
@@ -422,6 +451,38 @@ def _view_hashed(capture: Capture, value: Any, path: Path) -> Any:
             "Keep the thing itself where it can be found, or refer to an object that holds it.",
         )
     return capture.remember(value, value, path)
+
+
+def _has_moved_keys(value: dict[Any, Any], view: dict[Any, Any]) -> bool:
+    """Whether there are keys whose hash, or what they are equal to, has changed since they were put in.
+
+    Python does not find these, or finds others; the copy would have them where they are looked for.
+    """
+    if base_of(value) is not dict:  # an OrderedDict does not even go over such keys
+        return False
+    if dict.__len__(view) != dict.__len__(value):
+        return True
+    keys = (
+        key for key in dict.__iter__(value) if type(class_entry(type(key), "__hash__")) is types.FunctionType
+    )
+    return not all(dict.__contains__(value, key) for key in keys)
+
+
+def _put_where_they_were(value: dict[Any, Any], view: dict[Any, Any], views: list[Any]) -> None:
+    """Put items into the copy under the hashes that their keys had when they were put in.
+
+    Sets and dicts that are made of one another ask no key for its hash.
+    """
+    dict.clear(view)
+    rest = dict.copy(value)
+    keys, single = set(rest), list[set[Any]]()
+    while rest:
+        rest.popitem()
+        fewer = set(rest)
+        single.append(keys - fewer)
+        keys = fewer
+    for key, item in zip(reversed(single), views, strict=True):
+        dict.update(view, dict.fromkeys(key, item))
 
 
 def view_set(capture: Capture, value: set[Any] | frozenset[Any], path: Path) -> Any:
@@ -642,6 +703,9 @@ def view_subclass(capture: Capture, value: Any, path: Path) -> Any:
             view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
         fill_dict(capture, value, view, path)
         capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
+        if objects.instance_dict(value) is value:
+            capture.guard(path.to("dict"), "alias", path)
+            capture.objects[id(view)].share(objects.OwnItems(view))
         return view
     capture.guard(*_length(path, value))
     items = enumerate(items_of(value))

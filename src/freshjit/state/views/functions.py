@@ -8,6 +8,7 @@ So everything the body reads beside its arguments is seen, and everything it ass
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import types
 from collections.abc import Iterator
@@ -96,7 +97,8 @@ class CellState:
 
 def view_function(capture: Capture, function: types.FunctionType, path: Path) -> Any:
     if is_library_function(function):
-        if function.__closure__ is None or is_replaced(function):
+        # All that a method of a library's closes over may be its class, for ``super()``.
+        if function.__code__.co_freevars in ((), ("__class__",)) or is_replaced(function):
             capture.guard(path, "is", function)
             view = modules.library_value(function)
             return capture.remember(function, view, path)
@@ -377,6 +379,27 @@ class _ContextVariableView:
             f"the context variable {self._path} is set inside a jitted function (at {user_line()}); the "
             "change would last only while tracing.\nSet it outside, around the call."
         )
+
+
+def view_context(capture: Capture, context: contextvars.Context, path: Path) -> Any:
+    """A ``contextvars.Context``: what it holds is not followed."""
+    capture.guard(path, "is", context)
+    return capture.remember(context, _ContextView(path), path)
+
+
+class _ContextView:
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> Any:
+        raise UnsupportedStateError(
+            f"{self._path}, a context of contextvars, was used inside a jitted function (at {user_line()}): "
+            "the variables that count are those of the context of each call.\n"
+            "Run the jitted function in it (context.run(f, x)), or pass the values as arguments."
+        )
+
+    get = run = copy = keys = values = items = _refuse
+    __getitem__ = __contains__ = __iter__ = __len__ = _refuse
 
 
 def _view_singledispatch(capture: Capture, function: Any, path: Path) -> Any:

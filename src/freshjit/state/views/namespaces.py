@@ -44,14 +44,16 @@ class Namespace(dict[str, Any]):
     def preload(self, code: types.CodeType) -> None:
         """Put names in place that CPython looks up without asking: in class bodies, ``eval``, and ``del``."""
         for name in unasked_names(code):
-            if dict.__contains__(self, name) or name in self.deleted:
+            if name in self.preloaded or name in self.deleted:
                 continue
             if name not in self.real:
                 self.capture.guard(self.path, "missing", name)
                 continue
-            view = self[name]
-            self.preloaded[name] = view
-            dict.__setitem__(self, name, view)
+            if dict.__contains__(self, name):
+                self.preloaded[name] = GAP  # assigned already: the real one is not looked at
+            else:
+                self.preloaded[name] = self._view(name)
+                dict.__setitem__(self, name, self.preloaded[name])
 
     def __getitem__(self, name: str) -> Any:
         if self.closed:  # a rule of custom_jvp, say, which JAX runs when it differentiates later
@@ -59,10 +61,14 @@ class Namespace(dict[str, Any]):
         if dict.__contains__(self, name):
             return dict.__getitem__(self, name)
         self.capture.check_thread(f"code that reads {name}")
-        if name in self.deleted or name not in self.real:
-            if name not in self.deleted:
-                self.capture.guard(self.path, "missing", name)
+        if name not in self.real:
+            self.capture.guard(self.path, "missing", name)
+        if name not in self.real or self._is_deleted(name):
             raise KeyError(name)
+        return self._view(name)
+
+    def _view(self, name: str) -> Any:
+        """What traced code sees of the real global of that name."""
         if name not in self.cache:
             place = self.path.to("item", name, f"{self.prefix}.{name}" if self.prefix else name)
             growing = self.capture.only_appended_to(self.real[name], place, name)
@@ -72,10 +78,20 @@ class Namespace(dict[str, Any]):
         found = self.cache[name]
         return class_read_now(found) if may_have_stand_in(found) else found
 
+    def _is_deleted(self, name: str) -> bool:
+        """Whether traced code has deleted a real global: ``del`` of one in place does not ask."""
+        return not dict.__contains__(self, name) and (name in self.deleted or name in self.preloaded)
+
+    def _all_deleted(self) -> set[str]:
+        return {name for name in (*self.deleted, *self.preloaded) if self._is_deleted(name)}
+
     def __contains__(self, name: object) -> bool:
-        if isinstance(name, str) and not dict.__contains__(self, name) and name not in self.deleted:
-            self.capture.guard(self.path, "contains" if name in self.real else "missing", name)
-        return dict.__contains__(self, name) or (name in self.real and name not in self.deleted)
+        if dict.__contains__(self, name):
+            return True
+        if not isinstance(name, str) or self._is_deleted(name):
+            return False
+        self.capture.guard(self.path, "contains" if name in self.real else "missing", name)
+        return name in self.real
 
     def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         try:
@@ -85,7 +101,7 @@ class Namespace(dict[str, Any]):
 
     def __iter__(self) -> Iterator[str]:
         self.capture.guard(self.path, "keys", tuple(self.real))
-        names = [n for n in self.real if n not in self.deleted]
+        names = [n for n in self.real if not self._is_deleted(n)]
         return iter(names + [n for n in dict.keys(self) if n not in self.real])
 
     def __len__(self) -> int:
@@ -106,7 +122,7 @@ class Namespace(dict[str, Any]):
 
     def assigned(self, name: str) -> bool:
         """Whether traced code has assigned or deleted the name."""
-        return dict.__contains__(self, name) or name in self.deleted
+        return dict.__contains__(self, name) or self._is_deleted(name)
 
     def __setitem__(self, name: str, value: Any) -> None:
         self.assign(name, value)
@@ -176,31 +192,41 @@ class Namespace(dict[str, Any]):
     def writes(self, capture: Capture) -> Iterator[Write]:
         for name, value in self._assigned().items():
             yield Write(self.path, "setglobal", name, value, user_line())
-        gone = self.deleted | {n for n in self.preloaded if not dict.__contains__(self, n)}
-        for name in gone:
-            if name in self.real and not dict.__contains__(self, name):
+        for name in self._all_deleted():
+            if name in self.real:
                 yield Write(self.path, "delglobal", name, None)
 
     def start(self) -> Any:
         return dict(self.preloaded), set[str]()
 
     def snapshot(self) -> Any:
-        return dict(dict.items(self)), set(self.deleted)
+        return dict(dict.items(self)), self._all_deleted()
 
     def restore(self, snapshot: Any) -> None:
         contents, deleted = snapshot
         dict.clear(self)
-        dict.update(self, contents)
+        dict.update(self, self._with_preloaded(contents, deleted))
         self.deleted = set(deleted)
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
-        contents, _ = snapshot
-        return differences(dict(dict.items(self)), contents)
+        contents, deleted = snapshot
+        found = differences(dict(dict.items(self)), self._with_preloaded(contents, deleted))
+        found.update(dict.fromkeys(self._all_deleted() - deleted, GAP))
+        return found
+
+    def _with_preloaded(self, contents: dict[str, Any], deleted: set[str]) -> dict[str, Any]:
+        """Contents as they would have been, had all been put in place that is now."""
+        names = [name for name in self.preloaded if name not in deleted and name not in contents]
+        for name in names:
+            if self.preloaded[name] is GAP:
+                self.preloaded[name] = self._view(name)
+        return {**{name: self.preloaded[name] for name in names}, **contents}
 
     def apply(self, changes: dict[Any, Any]) -> None:
         for name, value in changes.items():
             if value is GAP:
                 dict.pop(self, name, None)
+                self.deleted.add(name)
             else:
                 self.assign(name, value)
 

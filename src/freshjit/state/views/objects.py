@@ -11,7 +11,7 @@ import enum
 import threading
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from freshjit.errors import UnsupportedStateError
@@ -35,6 +35,7 @@ from freshjit.state.views.classes import (
     takes_writes,
     write_class_entry,
 )
+from freshjit.state.views.exceptions import ORIGINS, ExceptionState, is_as_before
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -76,7 +77,7 @@ class ObjectState:
     def __init__(self, original: Any, view: Any, path: Path, elsewhere: set[tuple[int, str]]) -> None:
         self.original, self.view, self.path = original, view, path
         self.elsewhere = elsewhere
-        self.attrs: dict[str, Any] = {}
+        self.attrs: MutableMapping[str, Any] = {}
         self.initial: dict[str, Any] = {}
         self.slots: dict[str, Any] = {}
         self.slots_initial: dict[str, Any] = {}
@@ -91,6 +92,11 @@ class ObjectState:
         self.plain_access = find_entry(cls, "__getattribute__") is object.__getattribute__ and (
             find_entry(cls, "__getattr__") is GAP
         )
+
+    def share(self, attrs: Any) -> None:
+        """Its dictionary is another captured thing, which is seen as ``attrs`` and is written by itself."""
+        self.attrs, self.initial = attrs, dict(attrs.items())
+        self.complete = self.shares_dict = True
 
     def attribute(self, name: str) -> Path:
         """The path of an attribute that sits in the instance dictionary."""
@@ -180,12 +186,14 @@ class ObjectState:
         _replace(self.slots, slots, keep=self.slots_initial)
         _replace(self.attrs, attrs, keep=self.initial)
 
-    def _order(self, attrs: dict[str, Any], deleted: set[str], again: set[str], complete: bool) -> list[str]:
+    def _order(
+        self, attrs: Mapping[str, Any], deleted: set[str], again: set[str], complete: bool
+    ) -> list[str]:
         """All names in the order that the dictionary has, or will have when it is complete."""
         if complete:
             return list(attrs)
         there = dict.fromkeys(n for n in self.real or () if n not in deleted and n not in again)
-        return list(there | attrs)
+        return list(there | dict(attrs))
 
     def put_in_order(self) -> None:
         """Bring the attributes, read in any order so far, into that of the object's own dictionary."""
@@ -246,7 +254,29 @@ class ObjectState:
         return self.attribute(name) if kind == "attr" else self.path.attr(name)
 
 
-def _replace(target: dict[str, Any], old: dict[str, Any], keep: dict[str, Any]) -> None:
+class OwnItems(MutableMapping[str, Any]):
+    """The attributes of a dict that is its own ``__dict__``: its items, past the methods of its class."""
+
+    def __init__(self, items: dict[str, Any]) -> None:
+        self._items = items
+
+    def __getitem__(self, name: str) -> Any:
+        return dict.__getitem__(self._items, name)
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        dict.__setitem__(self._items, name, value)
+
+    def __delitem__(self, name: str) -> None:
+        dict.__delitem__(self._items, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return dict.__iter__(self._items)
+
+    def __len__(self) -> int:
+        return dict.__len__(self._items)
+
+
+def _replace(target: MutableMapping[str, Any], old: dict[str, Any], keep: dict[str, Any]) -> None:
     """Back to ``old``, except that what has been read since stays known as read."""
     read_since = {n: keep[n] for n in target if n in keep and n not in old}
     target.clear()
@@ -321,6 +351,8 @@ def roll_back(capture: Capture) -> None:
     for thing in capture.mutables:
         if isinstance(thing, ClassState):
             thing.take_over()
+        elif isinstance(thing, ExceptionState):
+            thing.put_back()
 
 
 # -- views ------------------------------------------------------------------------------------------
@@ -341,8 +373,12 @@ def adopt_object(capture: Capture, original: Any, view: Any, path: Path) -> Any:
         capture.guard(path.to("dict"), "alias", other.path.to("dict"))
         state.attrs, state.initial, state.deleted = other.attrs, other.initial, other.deleted
         state.shares_dict = True
+    elif state.real is not None and state.real is not original and id(state.real) in capture.entries:
+        state.share(capture.view(state.real, path.to("dict")))  # self.__dict__ = a dict that is known
     capture.objects[id(view)] = state
     capture.mutable(state)
+    if issubclass(type(view), BaseException):
+        capture.mutable(ExceptionState(view, path))
     return view
 
 
@@ -445,9 +481,11 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
         if isinstance(raw, types.MemberDescriptorType):
             return read_slot(capture, state, name, raw)
         if name == "__dict__":
-            return _whole_dict(capture, state)
+            return whole_dict(capture, state)
         if isinstance(raw, types.GetSetDescriptorType) or _is_builtin(cls, name):
             held = object.__getattribute__(state.view, name)  # by C: the arguments of an error…
+            if name in ORIGINS and is_as_before(capture, state.view, name):
+                return capture.view(held, state.path.attr(name))
             is_state = not name.startswith("__") and (is_plain(held) or type(held) is tuple)
             is_state = is_state and state.view is state.original  # a copy's own is no state
             return capture.view(held, state.path.attr(name)) if is_state else held
@@ -482,7 +520,7 @@ def _is_builtin(cls: type, name: str) -> bool:
     return not owner.__flags__ & (1 << 9) or (owner.__module__ == "typing")
 
 
-def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
+def whole_dict(capture: Capture, state: ObjectState) -> Any:
     """``vars(obj)``: all attributes are read; the dictionary handed out is the view's own."""
     if state.real is None:
         raise AttributeError("__dict__", name="__dict__", obj=state.view)
@@ -496,7 +534,8 @@ def _whole_dict(capture: Capture, state: ObjectState) -> dict[str, Any]:
                 state.attrs[name] = state.initial[name] = capture.view(value, path)
         state.put_in_order()
         state.complete = True
-    return state.attrs
+        capture.remember(state.real, state.attrs, state.path.to("dict"))
+    return state.view if isinstance(state.attrs, OwnItems) else state.attrs
 
 
 # -- writing ----------------------------------------------------------------------------------------
@@ -532,10 +571,7 @@ def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -
             "Change the class of an object outside."
         )
     if name == "__dict__":
-        whole = _whole_dict(capture, state)
-        new = dict(value)
-        whole.clear()
-        whole.update(new)
+        _replace_dict(capture, state, value)
         return
     raw = find_entry(cls, name)
     if raw is not GAP and takes_writes(capture, raw):
@@ -544,6 +580,23 @@ def default_write(capture: Capture, state: ObjectState, name: str, value: Any) -
     if state.real is None:
         raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}", name=name, obj=state.view)
     state.set(name, value)
+
+
+def _replace_dict(capture: Capture, state: ObjectState, new: Any) -> None:
+    """``obj.__dict__ = new``: whoever has the old dictionary keeps it, and the new one is the object's."""
+    if not isinstance(new, dict):
+        raise TypeError(f"__dict__ must be set to a dictionary, not a '{type(new).__name__}'")
+    others = capture.objects.values()
+    if state.shares_dict or capture.original_of(new) or any(other.attrs is new for other in others):
+        raise UnsupportedStateError(
+            f"{state.path}.__dict__ was given a dictionary that is something else's, too, inside a jitted "
+            f"function (at {user_line()}).\nGive it a copy, or do it outside."
+        )
+    old = whole_dict(capture, state)
+    del capture.views[id(old)]
+    capture.keep(old)
+    state.attrs = new
+    capture.remember(state.real, new, state.path.to("dict"))
 
 
 def delete(capture: Capture, state: ObjectState, name: str) -> None:

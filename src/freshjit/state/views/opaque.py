@@ -1,8 +1,8 @@
 """Things that cannot be watched: objects of C and of some libraries. Traced code gets the real ones.
 
-They are guarded by identity, and what they hold as far as it shows from outside: the flag of an event, the
-arguments of an error, how much waits in a queue. Should that change during the run, it was done by code that
-is not followed: it is done once, while tracing, and is reported.
+They are guarded by identity, and what they hold as far as it shows from outside: the flag of an event, how
+much waits in a queue. Should that change during the run, it was done by code that is not followed: it is
+done once, while tracing, and is reported.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ def view_opaque(capture: Capture, value: Any, path: Path) -> Any:
 def _shown(value: Any, path: Path) -> dict[Path, Any]:
     """What the object holds, by where it is read: plain values and NumPy arrays."""
     found: dict[Path, Any] = {}
-    if isinstance(value, BaseException):
-        found.update({path.attr("args").item(i): part for i, part in enumerate(value.args)})
     for kind, name in _CONTENTS:
         if isinstance(value, kind):
             found[path.attr(name)] = getattr(value, name, None)

@@ -395,6 +395,8 @@ _replaced_builtins: dict[str, Any] = {
 _object_access = _ObjectAccess()
 for _name, _view in (*_replaced_builtins.items(), ("object", _object_access)):
     note_stand_in(_view, getattr(builtins, _name))
+    if isinstance(_view, types.FunctionType):
+        _view.__name__ = _view.__qualname__ = _name
 
 _STANDARD = dict(vars(builtins))
 _builtins = Path.constant(builtins, "builtins")
