@@ -261,8 +261,8 @@ class Fate:
     Attributes:
         kind: what: a method of it is called (``method``), it is called itself (``call``), an item is taken
             (``item``), set (``set item``) or looked for (``in``), it is gone over (``iter``), an iterator is
-            asked for the next item (``next``), it is taken apart (``unpack``), something is added to it in
-            place and it is put back (``add``).
+            asked for the next item (``next``), it is taken apart (``unpack``), it is compared with None by
+            ``is`` (``is None``), something is added to it in place and it is put back (``add``).
         name: the name of the method; of ``add``: the attribute it is put back to, ``[]`` for an item, None
             for a variable, which is followed further; of ``unpack``: into how many.
         offset: the instruction that gives what comes of it; None where that has not been looked for.
@@ -376,8 +376,6 @@ class _Following:
             return None
         found: list[tuple[int, int]] = []
         for at, instruction in enumerate(self._instructions):
-            if instruction.opname == "LOAD_FAST_AND_CLEAR" and instruction.argval == variable:
-                return None
             loads = _loaded(instruction)
             found += [(at + 1, above) for above, name in enumerate(loads) if name == variable]
         return found
@@ -397,6 +395,8 @@ class _Following:
             return self._note("set item", None, None)
         elif name == "CONTAINS_OP" and not above:
             return self._note("in", None, None)
+        elif name.endswith(("_IF_NONE", "_IF_NOT_NONE")) or (name == "IS_OP" and self._loads_none(at - 1)):
+            return self._note("is None", None, None)
         elif name == "GET_ITER":
             return self._note("iter", None, offset)
         elif name == "FOR_ITER":
@@ -412,6 +412,9 @@ class _Following:
     def _note(self, kind: str, name: str | int | None, offset: int | None) -> list[tuple[int, int]]:
         self.found.add(Fate(kind, name, offset))
         return []
+
+    def _loads_none(self, at: int) -> bool:
+        return self._instructions[at].opname == "LOAD_CONST" and self._instructions[at].argval is None
 
     def _only_called(self, at: int) -> bool:
         method = _Following(self._code)

@@ -29,6 +29,7 @@ from freshjit.state.path import Path
 from freshjit.state.values import is_by_value
 from freshjit.state.views import containers
 from freshjit.state.views.growing import GrowingCopy, Later, PartialCopy
+from freshjit.state.views.numbers import plain_number
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -102,7 +103,7 @@ def _only_appends(fates: frozenset[bytecode.Fate], put_back: bool) -> bool:
     return bool(fates) and all(
         fate.name in _APPENDING
         if fate.kind == "method"
-        else fate.kind == "add" and (put_back or fate.name is None)
+        else fate.kind == "is None" or (fate.kind == "add" and (put_back or fate.name is None))
         for fate in fates
     )
 
@@ -132,7 +133,8 @@ def _inside(spot: _Spot, fate: bytecode.Fate) -> _Spot | None:
     return spot.then(fate).only("next") if fate.kind == "iter" else None
 
 
-_PARTS = frozenset(("item", "set item", "in", "iter"))
+_PARTS = frozenset(("item", "set item", "in", "iter", "is None"))
+_PARTS_OF_SEQUENCES = frozenset(("item", "iter", "is None"))
 _PARTS_BY_METHOD = frozenset(("get", "setdefault", "items", "values", "keys", "update"))
 
 
@@ -176,7 +178,6 @@ class _Container:
         """What stands for what is in it at a key; GAP if it has to be looked at."""
         if type(found) not in _GROWING and type(found) not in _MAPPINGS and type(found) is not tuple:
             return GAP
-        self._capture.guard(self._path, "type", type(self._value))
         return _stand_in(self._capture, found, containers.element(self._path, self._value, key), spot)
 
 
@@ -197,7 +198,6 @@ class _Sequence(_Container):
 
     def _over(self, item: _Spot | None) -> Iterator[Any]:
         capture, value, path, at = self._capture, self._value, self._path, 0
-        capture.guard(path, "type", type(value))
         if item is not None and self._is_unseen():
             capture.guard(path, "len", len(value))
             while at < len(value) and self._is_unseen():
@@ -270,8 +270,9 @@ class _Mapping(_Container):
 
     def _at(self, key: Any, spot: _Spot | None, take: Any) -> Any:
         """What is at a key: what stands for it, or what ``take`` gets out of what has been looked at."""
-        unseen = self._unseen(key)
-        found = GAP if unseen is GAP else self._found(unseen, key, spot)
+        plain = plain_number(key)  # which looking it up in the dict would come to, too
+        unseen = self._unseen(plain)
+        found = GAP if unseen is GAP else self._found(unseen, plain, spot)
         if found is not GAP:
             return found
         items, partly = self._items(), self._partly()
@@ -329,7 +330,7 @@ def for_cell(capture: Capture, value: Any, path: Path, name: str, code: types.Co
     if type(value) in _GROWING and _variable_serves(code, name, True):
         return _appended_to(capture, value, path)
     if type(value) in _MAPPINGS and _variable_serves(code, name, False) and _may_be_partial(capture, value):
-        return _Mapping(capture, value, path) if _holds_lists(value) else GAP
+        return _container(_Mapping, capture, value, path) if _holds_lists(value) else GAP
     return GAP
 
 
@@ -354,11 +355,16 @@ def _stand_in(capture: Capture, value: Any, path: Path, spot: _Spot | None, put_
     kind, fates = type(value), spot.fates
     if kind in _GROWING and _only_appends(fates, put_back):
         return _appended_to(capture, value, path)
-    if kind in _SEQUENCES and {f.kind for f in fates} <= {"item", "iter"} and _leads_to_lists(spot):
-        return _Sequence(capture, value, path)
+    if kind in _SEQUENCES and {f.kind for f in fates} <= _PARTS_OF_SEQUENCES and _leads_to_lists(spot):
+        return _container(_Sequence, capture, value, path)
     if kind in _MAPPINGS and _takes_parts(fates) and (_holds_lists(value) or _leads_to_lists(spot)):
-        return _Mapping(capture, value, path)
+        return _container(_Mapping, capture, value, path)
     return GAP
+
+
+def _container(kind: Any, capture: Capture, value: Any, path: Path) -> Any:
+    capture.guard(path, "type", type(value))
+    return kind(capture, value, path)
 
 
 def _may_be_partial(capture: Capture, value: Any) -> bool:

@@ -415,6 +415,19 @@ def read(capture: Capture, state: ObjectState, name: str) -> Any:
         return getter(state.view, name)
 
 
+def has_of_its_own(capture: Capture, state: ObjectState, name: str) -> bool:
+    """Whether an attribute is found in the instance dictionary for certain; its value is not looked at."""
+    if state.real is None or not state.plain_access or find_entry(type(state.view), name) is not GAP:
+        return False
+    _adopt(state, name)
+    if name in state.attrs:
+        return True
+    if state.complete or name in state.deleted or name not in state.real:
+        return False
+    capture.guard(state.attribute(name), "there", None)
+    return True
+
+
 def has_attribute(capture: Capture, state: ObjectState, name: str) -> bool:
     """Whether the object has the attribute, of its own or from its class; no property runs."""
     cls = type(state.view)
