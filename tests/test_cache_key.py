@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import math
+import threading
 from collections import namedtuple
 
 import jax
@@ -689,6 +690,66 @@ def test_a_place_that_makes_a_program_again_and_again_is_named_once(edit, read, 
     ) as found:
         run()
     assert len(found) == 1
+
+
+def test_a_place_that_changes_each_time_is_named_however_many_others_fail_first():
+    """Half of the programs differ in the flag, which is read first: that is what keeps them from serving."""
+    box = Box(items=[], more={"a": []}, flag=False)
+    f = jit(lambda x: x * (len(box.items) + len(box.more["a"]) if box.flag else len(box.items)))
+    f.clear_cache()
+
+    def run():
+        for n in range(17):
+            box.flag = not box.flag
+            box.items.append(n)
+            f(1.0)
+
+    message = r"compiled 16 times for different lengths of closure box.items \(read(.|\n)*append, extend"
+    with pytest.warns(FreshjitWarning, match=message) as found:
+        run()
+    assert len(found) == 1
+
+
+def test_places_that_change_together_are_named_together():
+    box = Box(**{name: [] for name in "abcdef"})
+    f = jit(lambda x: x * sum(len(getattr(box, name)) for name in "abcdef"))
+    f.clear_cache()
+
+    def run():
+        for n in range(40):
+            for name in "abcdef":
+                getattr(box, name).append(n)
+            f(1.0)
+
+    message = (
+        r"lengths of closure box\.a \((.|\n)*\nThe same goes for .*box\.b, .*box\.c, .*box\.d and 2 more\.$"
+    )
+    with pytest.warns(FreshjitWarning, match=message) as found:
+        run()
+    assert len(found) == 1
+
+
+def test_what_one_program_finds_out_about_a_number_is_no_storm():
+    box = Box(n=0, flags=0)
+    f = jit(lambda x: x * sum(box.n // i for i in range(1, 40)) + (box.flags & 15))
+    f.clear_cache()
+    for n in range(16):
+        box.n, box.flags = 40 + n % 2, n % 3
+        f(1.0)
+
+
+def test_objects_that_are_gone_were_different_ones():
+    box = Box(made=None)
+    f = jit(lambda x: x if box.made is not None else -x)
+    f.clear_cache()
+
+    def run():
+        for _ in range(17):
+            box.made = threading.Lock()
+            f(1.0)
+
+    with pytest.warns(FreshjitWarning, match="compiled 16 times for different objects at closure box.made"):
+        run()
 
 
 def test_text_in_an_argument_is_to_be_left_out_of_it():

@@ -340,6 +340,8 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             return f"issubclass({value}, {writer.constant(cls)}) is not {answer}"
         case "default":
             return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
+        case "there":
+            return ""  # it has been read
         case "outcome":
             raise AssertionError("the outcome of an expression is checked by itself")
 

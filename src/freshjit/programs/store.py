@@ -11,7 +11,7 @@ import contextlib
 import threading
 import weakref
 from collections import Counter, OrderedDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -22,7 +22,8 @@ from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss
 from freshjit.programs.program import Disabled, Program, Retrace
 from freshjit.state.active import thread
-from freshjit.state.guards import Frozen, Guard, at, user_line
+from freshjit.state.guards import Frozen, Guard, Kind, at, user_line
+from freshjit.state.held import GONE
 from freshjit.state.path import Path, alike
 
 __all__ = ["Store", "store_for"]
@@ -44,8 +45,13 @@ _IN_AN_ARGUMENT = (
     "Leave it out of the argument if the function does not need it, or keep its values few.",
 )
 _IN_WHOLE = (
-    "A container is read as a whole, but for a list that is only appended to. Keep what changes its form in "
-    "an attribute of its own, away from what is read."
+    "A container that is looked at is read as a whole. If it only collects values, let the function do "
+    "nothing but append to it (append, extend, +=), and look at it outside: its length, an item, a loop over "
+    "it, passing it on and a new one in its place (log = log + [x]) all read it."
+)
+_ALL_KEYS = (
+    "A dict is read with all its keys. Give it the same ones before the first call, or collect values in "
+    "lists under a few keys, to which the function does nothing but append (history['loss'].append(x))."
 )
 _STORMS = {
     "outcome": (
@@ -54,7 +60,7 @@ _STORMS = {
         "an array (jnp.asarray) if it only takes part in arithmetic, or keep its values few.",
     ),
     "len": ("different lengths of", _IN_WHOLE),
-    "keys": ("different keys of", _IN_WHOLE),
+    "keys": ("different keys of", _ALL_KEYS),
     "aval": ("different shapes or dtypes of", "Pad it to a few fixed shapes, as with jax.jit."),
     "content": (
         "different contents of",
@@ -62,7 +68,10 @@ _STORMS = {
     ),
     "is": ("different objects at", "Such an object is told by its identity: keep one and use it again."),
 }
-"""By the kind of the guard that failed: what was different, and what to do."""
+"""By the kind of a guard: what was different, and what to do."""
+
+_TELLING = frozenset(("value", "equal", "subvalue", "buffer", *_STORMS))
+"""The kinds of guards that can be told apart by what they have found."""
 
 MAX_STORES = 4096
 """How many stores are kept for functions that may be created again."""
@@ -101,12 +110,14 @@ class Store:
 
     def note_changes(self, call: Call) -> None:
         """Remember which numbers kept the programs from serving this call."""
-        failed: list[Guard | None] = []
+        failed: list[
+            Program
+        ] = []  # one for each class or function that a piece of code serves is no surprise
         found: set[Any] = set()
         for program in self.programs:
             guard = program.why_not(call.function, call.args, call.kwargs)
-            failed.append(guard)
             if guard is not None and guard.kind not in _WHAT_IT_IS:
+                failed.append(program)
                 if guard.kind == "value" and type(guard.value) in (int, float, complex):
                     found.add(guard.path.trail)
                 # Whatever failed first: what changes together is learnt together.
@@ -116,26 +127,36 @@ class Store:
         # Where two of a kind have changed (the scores of two players), the others may be expected to.
         kinds = Counter(alike(trail) for trail in self.changing)
         self.changing |= {kind for kind, count in kinds.items() if count > 1}
-        self._warn_about_storm([guard for guard in failed if guard is not None])
+        self._warn_about_storm(failed)
 
-    def _warn_about_storm(self, failed: list[Guard]) -> None:
-        """Say once per place that it makes a program again and again."""
-        places: dict[tuple[str, str], dict[Any, Guard]] = {}
-        for guard in failed:
-            if guard.kind in _WHAT_IT_IS:
-                continue  # a program for each class or function that one piece of code serves is no surprise
-            places.setdefault((guard.place, guard.kind), {})[_what_it_was(guard)] = guard
-        for (label, kind), found in places.items():
-            if len(found) >= STORM and label not in self._warned_about:
-                self._warned_about.add(label)
-                where = next(iter(found.values())).where
-                in_argument = all(_is_in_an_argument(guard.path) for guard in found.values())
-                what, remedy = _STORMS.get(kind, _IN_AN_ARGUMENT if in_argument else _ANOTHER_VALUE)
-                warn(
-                    f"{self.name} has been compiled {len(found)} times for {what} {label}"
-                    f"{at(where, 'read at')}.\n{remedy}",
-                    user_line(),
-                )
+    def _warn_about_storm(self, programs: Sequence[Program]) -> None:
+        """Say once per place that it makes a program again and again.
+
+        What counts is how many programs have found something else there, whatever it was that kept them from
+        serving this call: where a flag and a length change, each is the first to fail for some of them only.
+        """
+        if len(programs) < STORM:
+            return
+        places: dict[tuple[str, Kind], dict[Any, Guard]] = {}
+        for program in programs[: 4 * STORM]:
+            for place, guards in _telling_guards(program).items():
+                places.setdefault(place, {})[tuple(map(_what_it_was, guards))] = guards[0]
+        stormy = {
+            label: (kind, [*found.values()])
+            for (label, kind), found in places.items()
+            if len(found) >= STORM and label not in self._warned_about
+        }
+        if not stormy:
+            return
+        self._warned_about.update(stormy)
+        (label, (kind, found)), *others = stormy.items()
+        in_argument = all(_is_in_an_argument(guard.path) for guard in found)
+        what, remedy = _STORMS.get(kind, _IN_AN_ARGUMENT if in_argument else _ANOTHER_VALUE)
+        warn(
+            f"{self.name} has been compiled {len(found)} times for {what} {label}"
+            f"{at(found[0].where, 'read at')}.\n{remedy}{_as_well([other for other, _ in others])}",
+            user_line(),
+        )
 
     def report(self, frozen: Iterable[Frozen]) -> None:
         """Say once per place what has become part of a program though later calls may find it changed."""
@@ -232,9 +253,28 @@ def _is_in_an_argument(path: Path) -> bool:
     return place is not path and place.step == "root" and place.key.startswith(("args[", "kwargs["))
 
 
+def _telling_guards(program: Program) -> dict[tuple[str, Kind], list[Guard]]:
+    """The guards that tell what a program has found, by place and kind."""
+    places: dict[tuple[str, Kind], list[Guard]] = {}
+    for guard in program.guards:
+        if guard.kind in _TELLING:
+            places.setdefault((guard.place, guard.kind), []).append(guard)
+    return places
+
+
+def _as_well(labels: list[str]) -> str:
+    """The other places, of which the first few are named."""
+    if not labels:
+        return ""
+    named, rest = labels[:3], len(labels[3:])
+    return f"\nThe same goes for {', '.join(named)}{f' and {rest} more' if rest else ''}."
+
+
 def _what_it_was(guard: Guard) -> Any:
     """Something that tells apart what programs found at one place."""
     value = guard.value[1] if guard.kind == "outcome" else guard.value
+    if value is GONE:  # nothing else can be that object
+        return id(guard)
     if isinstance(value, np.ndarray):
         return value.tobytes()
     return repr(value) if guard.kind in ("value", "outcome", "keys", "len", "aval") else id(value)

@@ -19,7 +19,7 @@ from typing import Any
 from freshjit.state import bytecode
 from freshjit.state.active import thread
 
-__all__ = ["assigning", "code_of"]
+__all__ = ["as_written", "assigning", "code_of"]
 
 
 class _Target:
@@ -60,9 +60,14 @@ def assigning(code: types.CodeType) -> types.CodeType:
 
 def code_of(function: types.FunctionType) -> types.CodeType:
     """The code of a function as its author wrote it, also of one that the code of a clone has made."""
-    known = _originals.get(id(function.__code__))
+    return as_written(function.__code__)
+
+
+def as_written(code: types.CodeType) -> types.CodeType:
+    """The code that a clone's code was made from, with the same offsets; other code itself."""
+    known = _originals.get(id(code))
     original = None if known is None else known[1]()
-    return function.__code__ if original is None else original
+    return code if original is None else original
 
 
 def _rewritten(code: types.CodeType) -> types.CodeType:

@@ -34,6 +34,7 @@ from freshjit.state.views import (
     attributes,
     classdict,
     classes,
+    growing,
     namespaces,
     numbers,
     objects,
@@ -95,8 +96,8 @@ class Capture:
         self.owner_of_dict: dict[int, objects.ObjectState] = {}  # by id of the instance dictionary
         self.mutables: list[Mutable] = []
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
-        self.growing: dict[int, appending.GrowingCopy] = {}  # by id of the original
-        self.partly: dict[int, appending.PartialCopy] = {}  # the same
+        self.growing: dict[int, growing.GrowingCopy] = {}  # by id of the original
+        self.partly: dict[int, growing.PartialCopy] = {}  # the same
         self.keyed: dict[Path, Path] = {}  # items of dicts: by the path with its position, that with its key
         self.namespaces: dict[int, namespaces.Namespace] = {}
         self.cells: dict[int, Any] = {}
@@ -236,11 +237,15 @@ class Capture:
         if self.outer is not None:
             self.outer.guard(path.on(self.bases), kind, value.on(self.bases) if kind == "alias" else value)
 
-    def only_appended_to(self, value: Any, path: Path, name: str) -> Any:
+    def only_appended_to(self, value: Any, path: Path, name: str, put_back: bool = False) -> Any:
         """What stands for a list if the instruction that now reads ``name`` only appends to it, else GAP."""
-        return appending.for_read(self, value, path, name)
+        return appending.for_read(self, value, path, name, put_back)
 
-    def growing_copy(self, value: Any, path: Path) -> appending.GrowingCopy | None:
+    def assigned(self, value: Any, now: Any) -> Any:
+        """What an assignment puts in the place of ``now``; GAP if that is put back (``log += […]``)."""
+        return appending.assigned(value, now)
+
+    def growing_copy(self, value: Any, path: Path) -> growing.GrowingCopy | None:
         """What this run has appended to ``value`` without looking at it, if it has."""
         copy = self.growing.get(id(value))
         if copy is not None and copy.path is not path:

@@ -286,7 +286,7 @@ _OF_COPYING = (
 def read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
     """What an object of the caller's has in one of its ``__slots__``."""
     if name not in state.slots:
-        growing = capture.only_appended_to(_slot_now(state, raw), state.path.attr(name), name)
+        growing = capture.only_appended_to(slot_now(state, raw), state.path.attr(name), name, put_back=True)
         if growing is not GAP:
             return growing
         state.slots[name] = state.slots_initial[name] = _slot_outside(capture, state, name, raw)
@@ -296,7 +296,7 @@ def read_slot(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
     return value
 
 
-def _slot_now(state: ObjectState, raw: Any) -> Any:
+def slot_now(state: ObjectState, raw: Any) -> Any:
     try:
         return raw.__get__(state.original)
     except AttributeError:
@@ -304,7 +304,7 @@ def _slot_now(state: ObjectState, raw: Any) -> Any:
 
 
 def _slot_outside(capture: Capture, state: ObjectState, name: str, raw: Any) -> Any:
-    value = _slot_now(state, raw)
+    value = slot_now(state, raw)
     if value is GAP:
         capture.guard(state.path, "unset", name)
         return GAP

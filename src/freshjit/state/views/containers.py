@@ -343,15 +343,20 @@ def view_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     if owner is not None:  # it is the ``__dict__`` of an object that is known
         objects.whole_dict(capture, owner)
         return capture.view(value, path)
+    view = new_dict(capture, value, path)
+    fill_dict(capture, value, view, path)
+    capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
+    return view
+
+
+def new_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
+    """The view of a dict before it is filled."""
     kind = type(value)
     capture.guard(path, "type", kind)
     view: Any = kind.__new__(kind)
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
-    capture.remember(value, view, path)
-    fill_dict(capture, value, view, path)
-    capture.mutable(MappingCopy(view, path, ("setitem", "delitem")))
-    return view
+    return capture.remember(value, view, path)
 
 
 def fill_dict(

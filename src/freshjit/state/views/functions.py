@@ -186,7 +186,7 @@ def cell_of(capture: Capture, cell: types.CellType, path: Path, index: int, name
 
 def fill_cell(capture: Capture, state: CellState, code: types.CodeType) -> None:
     """Read what is in the real cell, as far as a function of this code needs it."""
-    if state.filled and (not state.stands_for_list or appending.only_appends(code, state.name)):
+    if state.filled and (not state.stands_for_list or appending.is_enough(state.initial, state.name, code)):
         return
     first, state.filled = not state.filled, True
     try:

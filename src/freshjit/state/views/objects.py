@@ -32,6 +32,7 @@ from freshjit.state.views.classes import (
     owner_of,
     read_class_entry,
     read_slot,
+    slot_now,
     takes_writes,
     write_class_entry,
 )
@@ -452,6 +453,19 @@ def read(capture: Capture, state: ObjectState, name: str) -> Any:
         return getter(state.view, name)
 
 
+def has_of_its_own(capture: Capture, state: ObjectState, name: str) -> bool:
+    """Whether an attribute is found in the instance dictionary for certain; its value is not looked at."""
+    if state.real is None or not state.plain_access or find_entry(type(state.view), name) is not GAP:
+        return False
+    _adopt(state, name)
+    if name in state.attrs:
+        return True
+    if state.complete or name in state.deleted or name not in state.real:
+        return False
+    capture.guard(state.attribute(name), "there", None)
+    return True
+
+
 def has_attribute(capture: Capture, state: ObjectState, name: str) -> bool:
     """Whether the object has the attribute, of its own or from its class; no property runs."""
     cls = type(state.view)
@@ -496,7 +510,7 @@ def default_read(capture: Capture, state: ObjectState, name: str) -> Any:
             return state.attrs[name]
         if not state.complete and name not in state.deleted and name in state.real:
             value, path = state.real[name], state.attribute(name)
-            growing = capture.only_appended_to(value, path, name)
+            growing = capture.only_appended_to(value, path, name, put_back=True)
             if growing is not GAP:
                 return growing
             state.attrs[name] = state.initial[name] = capture.view(value, path)
@@ -545,6 +559,9 @@ def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
     """``obj.name = value`` for a captured object."""
     cls = type(state.view)
     custom = find_entry(cls, "__setattr__")
+    value = capture.assigned(value, _unseen(state, name) if custom is object.__setattr__ else GAP)
+    if value is GAP:
+        return
     if isinstance(custom, types.FunctionType) and not is_library_function(custom):
         owner = owner_of(cls, "__setattr__")
         read_class_entry(capture, owner, "__setattr__", custom, None, cls)(state.view, name, value)
@@ -555,6 +572,18 @@ def write(capture: Capture, state: ObjectState, name: str, value: Any) -> None:
     if custom is object.__setattr__:
         capture.guard(state.path.to("type"), "default", None)
     default_write(capture, state, name, value)
+
+
+def _unseen(state: ObjectState, name: str) -> Any:
+    """What the real object has there, if traced code has neither looked at it nor assigned it; else GAP."""
+    raw = find_entry(type(state.view), name)
+    if isinstance(raw, types.MemberDescriptorType):
+        return GAP if name in state.slots else slot_now(state, raw)
+    if state.real is None or (raw is not GAP and is_data_descriptor(raw)):
+        return GAP
+    _adopt(state, name)
+    is_seen = state.complete or name in state.attrs or name in state.deleted
+    return GAP if is_seen else state.real.get(name, GAP)
 
 
 def _is_another(method: Any, name: str) -> bool:

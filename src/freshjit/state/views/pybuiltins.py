@@ -175,6 +175,10 @@ def _told_by_identity(thing: Any) -> Any:
 
 
 def _hasattr(instance: Any, name: str, /) -> bool:
+    capture = thread.capture
+    state = None if capture is None else capture.objects.get(id(instance))
+    if capture is not None and state is not None and objects.has_of_its_own(capture, state, name):
+        return True
     try:
         getattr(instance, name)
     except AttributeError:
