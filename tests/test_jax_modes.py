@@ -121,6 +121,26 @@ def test_x64_switched_at_run_time_takes_turns_between_two_programs():
     assert step._cache_size() == before
 
 
+@pytest.mark.parametrize("outside", [False, True])
+def test_captured_numbers_have_the_width_that_is_on_where_the_function_uses_them(outside):
+    class Wide:
+        table, scale = np.array([1e300, 2.0]) if not outside else np.array([0.1, 2.0]), 3.0
+
+    def half(x):
+        plain = jnp.asarray(Wide.table)
+        with jax.enable_x64(not outside):
+            return plain, jnp.asarray(Wide.table) * 2, jnp.asarray(Wide.scale), jnp.sin(Wide.scale)
+
+    fresh = jit(half)
+    with jax.enable_x64(outside), np.errstate(over="ignore"):
+        for scale in (3.0, 0.1, 0.2, 0.3):
+            Wide.scale = scale
+            Wide.table[1] += 1
+            for one, other in zip(fresh(1.0), half(1.0), strict=True):
+                assert one.dtype == other.dtype
+                np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
 def test_disable_jit_runs_the_plain_function_on_the_real_objects():
     model, seen = Model(), []
 

@@ -7,6 +7,7 @@ import pickle
 import warnings
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -730,6 +731,24 @@ def test_lower_takes_shapes():
 def test_compiled_with_static_argument_is_called_with_it_like_the_function():
     compiled = jit(lambda x, n: x * n, static_argnums=1).lower(2.0, 3).compile()
     assert float(compiled(2.0, 3)) == 6.0
+
+
+def test_export_is_refused_with_the_ways_that_there_are():
+    class Layer:
+        w, calls = jnp.float32(2.0), 0
+
+    @jit
+    def scaled(x):
+        Layer.calls += 1
+        return Layer.w * x
+
+    shape = jax.ShapeDtypeStruct((), jnp.float32)
+    with pytest.raises(freshjit.UnsupportedStateError, match=r"scaled was given to jax\.export") as error:
+        jax.export.export(scaled)(shape)
+    assert "jax.jit(scaled.__wrapped__)" in str(error.value)
+    assert Layer.calls == 0
+    exported = jax.export.export(jax.jit(scaled.__wrapped__))(shape)
+    assert float(exported.call(jnp.float32(3.0))) == 6.0
 
 
 def test_lowered_and_compiled_offer_what_jax_offers():

@@ -55,7 +55,7 @@ __all__ = [
     "jit_is_disabled",
     "only_checks_overflow",
     "open_jaxpr",
-    "read_config",
+    "read_settings",
     "shown",
     "trace_context",
     "trace_is_clean",
@@ -657,9 +657,9 @@ def constants_of(value: Any) -> Sequence[Any]:
     return getattr(value, "consts", ())
 
 
-def read_config(name: str) -> Any:
-    """One of JAX's settings by name (they are attributes that type checkers do not see)."""
-    return getattr(jax.config, name)
+def read_settings() -> dict[str, Any]:
+    """All of JAX's settings by name, as they are in this thread; type checkers do not see them."""
+    return {name: getattr(jax.config, name, None) for name in jax.config.values}
 
 
 def current_trace_state() -> Any:

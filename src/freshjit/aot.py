@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from freshjit.errors import StaleCompiledError
+from freshjit.errors import StaleCompiledError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
 from freshjit.state.guards import at
@@ -41,7 +41,19 @@ class Traced(_Stage):
         super().__init__(program.jitted.trace(slots, *traced), program, function)
 
     def lower(self, **options: Any) -> Lowered:
-        """Lower to the compiler's input language; ``options`` as for ``jax.stages.Traced.lower``."""
+        """Lower to the compiler's input language; ``options`` as for ``jax.stages.Traced.lower``.
+
+        Raises:
+            UnsupportedStateError: if it is ``jax.export`` that calls this.
+        """
+        if getattr(options.get("_private_parameters"), "for_export", False):
+            name = getattr(self._function, "__name__", repr(self._function))
+            raise UnsupportedStateError(
+                f"{name} was given to jax.export: an exported program can neither read state when it is "
+                "called nor write it.\nExport the plain function, with the state as it is now: "
+                f"jax.export.export(jax.jit({name}.__wrapped__)). Or pass state in and out: "
+                f"freshjit.functionalize({name})."
+            )
         return Lowered(self._stage.lower(**options), self._program, self._function)
 
 

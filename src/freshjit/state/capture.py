@@ -47,6 +47,9 @@ __all__ = ["Capture"]
 
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
+# What is narrowed where 64-bit types are off.
+_WIDE = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+
 # The kinds of guards of which one path can have several, each about another name.
 _OF_A_NAME = ("absent", "present", "classless", "methodless", "lacks", "contains", "missing", "unset")
 
@@ -110,6 +113,7 @@ class Capture:
         self._saw_numpy = False
         self.sees_identity = False
         self.deleted_names: set[str] = set()  # attributes that code of the function deletes somewhere
+        self._wide = _compat.x64_is_enabled()
         self._alone = threading.active_count() == 1
         self._thread = threading.get_ident()
         self.strayed: UnsupportedStateError | None = None  # that its code has run in another thread
@@ -273,6 +277,13 @@ class Capture:
         if self.outer is not None:
             return arrays.to_jax(self.outer.view(array, path.on(self.bases)))
         return self.recorder.input(concrete)
+
+    def width_differs(self, dtype: np.dtype[Any]) -> bool:
+        """Whether JAX would now read this dtype in another width than where the call is made.
+
+        ``jax.enable_x64`` inside the function is the reason. Inputs come in the width of the call.
+        """
+        return self._wide != _compat.x64_is_enabled() and dtype in _WIDE
 
     def by_key(self, path: Path) -> Path:
         """The path to use outside of this run, for which positions in dicts mean nothing."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
+from freshjit import _compat
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
@@ -31,11 +32,13 @@ class Pathless:
         self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
         self._random: list[tuple[str, Any, str]] = []
         self._there_before: dict[int, Any] = {}  # arrays, by id
+        self._settings: dict[str, Any] = {}  # JAX's, where the call is made
 
     def begin(self) -> None:
         self.watch_random(random, "Python's random module")
         self.watch_random(np.random, "numpy.random")
         self._there_before = {id(array): array for array in jax.live_arrays()}
+        self._settings = _compat.read_settings()
 
     def watch_random(self, generator: Any, label: str) -> None:
         """Notice if a random generator of NumPy or Python moves during the run."""
@@ -53,6 +56,12 @@ class Pathless:
         else:
             path = Path.constant(function, shown).to("call", question, shown)
             self._asked.setdefault((function, question), (path, answer, user_line()))
+
+    def is_set_inside(self, name: str, value: Any) -> bool:
+        """Whether it is the run that has given one of JAX's settings this value, by what else it reads."""
+        if self._capture.outer is not None:
+            return self._capture.outer.pathless.is_set_inside(name, value)
+        return not same_value(self._settings.get(name, value), value)
 
     def account_for(self, array: Any) -> None:
         """Note that it does no harm if this array becomes a constant: its contents are guarded."""

@@ -38,6 +38,7 @@ from freshjit.state.views import (
     array_copies,
     arrays,
     callbacks,
+    carriers,
     classes,
     containers,
     ecosystem,
@@ -83,8 +84,9 @@ _EXACT: dict[type, View] = {
     jax.tree_util.Partial: functions.view_partial,
     staticmethod: functions.view_static,
     classmethod: functions.view_static,
-    _compat.JitFunction: functions.view_plain_jit,
-    jnp.ufunc: functions.view_ufunc,
+    _compat.JitFunction: carriers.view_plain_jit,
+    jnp.ufunc: carriers.view_ufunc,
+    jax.custom_batching.custom_vmap: carriers.view_custom_vmap,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,
     bytearray: containers.view_buffer,
@@ -155,7 +157,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, np.ndarray):
         return arrays.view_numpy(capture, value, path)
     if isinstance(value, (jax.custom_jvp, jax.custom_vjp)):
-        return functions.view_custom_derivative(capture, value, path)
+        return carriers.view_custom_derivative(capture, value, path)
     if isinstance(value, logging.Logger):
         return reporting.view_logger(capture, value, path)
     if isinstance(value, (logging.Filterer, logging.Filter, logging.Formatter)):

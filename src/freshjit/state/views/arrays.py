@@ -121,7 +121,7 @@ class Source(CapturedArray):
         return array is not None and array is self._numbers
 
     def tracer(self) -> Any:
-        if self.changed():
+        if self.changed() or self.capture.width_differs(self.original.dtype):
             return jnp.asarray(self.numbers().copy())
         if self._tracer is None:
             with jax.ensure_compile_time_eval():

@@ -111,17 +111,13 @@ class _Environment(MutableMapping[Any, Any]):
         return f"environ({dict(self)!r})"
 
 
-_default_impl = Path.constant(jax.config, "jax.config").attr("jax_default_prng_impl")
-
-
 def _with_default_impl(make: Any) -> Any:
     """``jax.random.key`` without ``impl``: which generator that is, is configuration JAX's cache ignores."""
 
     @functools.wraps(make)
     def made(seed: Any, *, impl: Any = None) -> Any:
-        capture = thread.capture
-        if capture is not None and impl is None:
-            capture.view(_compat.read_config("jax_default_prng_impl"), _default_impl)
+        if impl is None:
+            _note_setting("jax_default_prng_impl", _setting_of_jax("jax_default_prng_impl"))
         return make(to_jax(seed), impl=impl)
 
     return made
@@ -136,8 +132,7 @@ class _Configuration:
 
     def __getattr__(self, name: str) -> Any:
         value = _setting_of_jax(name)
-        if thread.capture is not None and is_plain(value):
-            thread.capture.pathless.asked(_setting_of_jax, (name,), value, f"jax.config.{name}")
+        _note_setting(name, value)
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -145,6 +140,13 @@ class _Configuration:
 
     def __repr__(self) -> str:
         return repr(jax.config)
+
+
+def _note_setting(name: str, value: Any) -> None:
+    """One of JAX's settings was read: it decides which program is used, unless the function has set it."""
+    pathless = None if thread.capture is None else thread.capture.pathless
+    if pathless is not None and is_plain(value) and not pathless.is_set_inside(name, value):
+        pathless.asked(_setting_of_jax, (name,), value, f"jax.config.{name}")
 
 
 def _setting_of_jax(name: str) -> Any:

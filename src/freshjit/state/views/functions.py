@@ -21,7 +21,7 @@ from freshjit.state import bytecode
 from freshjit.state.assignment import assigning
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import GAP
-from freshjit.state.libraries import is_library_function, is_library_module
+from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 from freshjit.state.values import is_plain
@@ -229,12 +229,6 @@ def view_builtin(capture: Capture, function: types.BuiltinFunctionType, path: Pa
     return capture.remember(function, getattr(instance, function.__name__), path)
 
 
-def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
-    """``jnp.add`` and the like by themselves (``from jax.numpy import add``)."""
-    capture.guard(path, "is", ufunc)
-    return capture.remember(ufunc, modules.library_value(ufunc), path)
-
-
 def view_partial(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(
@@ -263,46 +257,6 @@ def view_static(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = type(value)(capture.view(value.__func__, path.attr("__func__")))
     return capture.remember(value, view, path)
-
-
-def view_plain_jit(capture: Capture, function: Any, path: Path) -> Any:
-    """A ``jax.jit`` function: entered if it is the user's, so that what it captures is live too."""
-    wrapped = getattr(function, "__wrapped__", None)
-    if wrapped is None or is_library_module(_home(wrapped)):
-        capture.guard(path, "is", function)
-        return capture.remember(function, modules.library_value(function), path)
-    capture.guard(path, "type", type(function))
-    view = capture.view(wrapped, path.to("attr", "__wrapped__", str(path)))
-    capture.alias_view(function, view, path)
-    return view
-
-
-def _home(function: Any) -> str | None:
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__func__", function)
-    if isinstance(function, types.FunctionType):
-        home = function.__globals__.get("__name__")
-        if function.__closure__ and is_library_module(home):
-            return getattr(function, "__module__", home)
-        return home
-    return getattr(type(function), "__module__", None)
-
-
-def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
-    """``jax.custom_jvp`` and ``custom_vjp`` objects: the same with views of the user's functions."""
-    if is_library_module(_home(value.fun)):
-        capture.guard(path, "is", value)
-        return capture.remember(value, modules.library_value(value), path)
-    capture.guard(path, "type", type(value))
-    stateful = transforms.StatefulVjp if isinstance(value, jax.custom_vjp) else transforms.StatefulJvp
-    view = transforms.as_kind(value, stateful)
-    capture.remember(value, view, path)
-    for name in ("fun", "jvp", "fwd", "bwd"):
-        function = getattr(value, name, None)
-        if function is not None:
-            setattr(view, name, capture.view(function, path.attr(name)))
-    return view
 
 
 def view_memoised(capture: Capture, function: Any, path: Path) -> Any:

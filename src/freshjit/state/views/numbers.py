@@ -91,6 +91,8 @@ class NumberView:
         self._unequal.add(other)
 
     def __jax_array__(self) -> Any:
+        if self.capture.width_differs(np.dtype(type(self.value))):
+            return jnp.asarray(self.concrete())
         if self._tracer is None:
             self._tracer = self.capture.number_input(self)
         return self._tracer

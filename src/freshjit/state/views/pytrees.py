@@ -75,19 +75,19 @@ def _adopt_node(capture: Capture, rebuilt: Any, original: Any, path: Path) -> No
     capture.remember(original, rebuilt, path)
     capture.hooks.add(type(rebuilt))
     state = objects.ObjectState(original, rebuilt, path, capture.hooks.elsewhere)
-    parts: list[tuple[str, Any]] = []
+    parts: list[tuple[str, Any, Path]] = []
     for name, value in (objects.instance_dict(rebuilt) or {}).items():
         if _holds_tracer(value):
             state.attrs[name] = state.initial[name] = value
-            parts.append((name, value))
+            parts.append((name, value, state.attribute(name)))
     for name, value in hooks.slot_values(rebuilt).items():
         if _holds_tracer(value):
             state.slots[name] = state.slots_initial[name] = value
-            parts.append((name, value))
+            parts.append((name, value, path.attr(name)))
     capture.objects[id(rebuilt)] = state
     capture.mutable(state)
-    for name, value in parts:
-        seen = adopt_argument(capture, value, getattr(original, name, None), state.attribute(name))
+    for name, value, place in parts:
+        seen = adopt_argument(capture, value, getattr(original, name, None), place)
         if seen is not value:  # what is one thing outside
             known, first = (
                 (state.attrs, state.initial) if name in state.attrs else (state.slots, state.slots_initial)

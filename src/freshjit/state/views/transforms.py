@@ -149,7 +149,7 @@ def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> An
     return (out, tangent, aux) if has_aux else (out, tangent)
 
 
-# -- functions with a derivative of their own -----------------------------------------------------------
+# -- functions with a derivative or batching rule of their own ------------------------------------------
 
 
 def _zero_tangent(value: Any) -> Any:
@@ -179,7 +179,7 @@ def stateless(function: Any, seen: frozenset[int] = frozenset()) -> bool:
 
 
 class _Rules:
-    """The functions of one call of a ``custom_jvp`` or ``custom_vjp``, each with its traced changes."""
+    """The functions of one call of a ``custom_jvp`` and the like, each with its traced changes."""
 
     def __init__(self, capture: Capture, *rules: Function) -> None:
         self.capture = capture
@@ -246,6 +246,28 @@ class StatefulVjp(jax.custom_vjp):  # pyright: ignore[reportMissingTypeArgument,
         inner.fun = named(lambda *a: rules.run(fun, a), fun)
         inner.fwd, inner.bwd = named(forward, fwd), named(backward, bwd)
         result, traced = inner(*_differentiable(self, args), **arrays.to_jax(kwargs))
+        rules.apply(traced)
+        return result
+
+
+class StatefulVmap(jax.custom_batching.custom_vmap):
+    """The view of a ``custom_vmap``: what its function or its rule writes is threaded out."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        fun: Any = self.fun
+        rule: Any = self.vmap_rule
+        if thread.capture is None or rule is None:
+            return super().__call__(*args, **kwargs)
+        rules = _Rules(thread.capture, fun, rule)
+
+        def batched(*args: Any) -> Any:
+            (out, out_batched), traced = rules.run(rule, args)
+            return (out, traced), (out_batched, [False] * len(traced))
+
+        inner = as_kind(self, jax.custom_batching.custom_vmap)
+        inner.fun = named(lambda *a: rules.run(fun, a), fun)
+        inner.vmap_rule = named(batched, rule)
+        result, traced = inner(*arrays.to_jax(args), **arrays.to_jax(kwargs))
         rules.apply(traced)
         return result
 
@@ -611,6 +633,7 @@ def install() -> None:
         (jax.checkpoint, checkpoint),
         (jax.custom_jvp, StatefulJvp),
         (jax.custom_vjp, StatefulVjp),
+        (jax.custom_batching.custom_vmap, StatefulVmap),
         (jax.eval_shape, eval_shape),
         (jax.make_jaxpr, make_jaxpr),
         (jax.jit, _plain_jit),
