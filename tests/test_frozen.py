@@ -24,6 +24,7 @@ import jax.monitoring
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.custom_partitioning import custom_partitioning
 from tests.support import contents
 
 from freshjit import FreshjitWarning, FrozenValueError, UnsupportedStateError, jit
@@ -768,3 +769,21 @@ def test_a_queue_of_c_is_asked_again_how_much_waits_in_it():
     assert float(step(1.0)) == 1.0
     waiting.put("more")
     assert float(step(1.0)) == -1.0
+
+
+def test_things_of_jax_with_functions_of_the_users_that_are_not_followed_are_reported():
+    class Settings:
+        rate = 2.0
+
+    scaled = custom_partitioning(lambda x: Settings.rate * x)
+    scaled.def_partition(
+        partition=lambda mesh, args, result: (mesh, lambda x: Settings.rate * x, result[0].sharding, ()),
+        sharding_rule="->",
+    )
+
+    @jit(strict=True)
+    def step(x):
+        return scaled(x)
+
+    with pytest.raises(FrozenValueError, match="scaled is a custom_partitioning with functions of yours"):
+        step(1.0)

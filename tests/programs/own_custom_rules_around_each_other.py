@@ -2,6 +2,9 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+
+linear_call = jax.custom_derivatives.linear_call
 
 
 class Settings:
@@ -46,6 +49,7 @@ SCALARS = {
 }
 RULED, SEQUENTIAL = with_vmap(f), jax.custom_batching.sequential_vmap(f)
 BOTH = with_vjp(with_vmap(f))
+TABLED = np.vectorize(lambda a: 2 * a + float(settings.rate), otypes=[float])
 UFUNC = jnp.frompyfunc(lambda a, b: settings.rate * a + b, 2, 1)
 
 
@@ -61,6 +65,16 @@ def program(jit):
             RULED(xs[0]),
             UFUNC(xs, xs),
             UFUNC.outer(xs, xs),
+        )
+
+    @jit
+    def tabled(x):
+        return x * TABLED(np.arange(2.0))
+
+    @jit
+    def ruled_later(x):
+        return SCALARS["gradient"](x) + linear_call(
+            lambda r, v: settings.rate * v, lambda r, v: r * settings.rate * v, 3.0, x
         )
 
     @jit
@@ -83,6 +97,9 @@ def program(jit):
             float(ruled),
             added.tolist(),
             outer.tolist(),
+            tabled(x).tolist(),
+            float(jax.grad(ruled_later)(x)),
+            jax.vmap(jit(lambda x: RULED(x) + 1))(xs).tolist(),
         ]
 
     seen = [look()]

@@ -10,7 +10,10 @@ import functools
 import sys
 import sysconfig
 import types
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, cast
+
+from freshjit import _compat
 
 __all__ = [
     "is_installed",
@@ -19,6 +22,7 @@ __all__ = [
     "is_library_module",
     "is_user_class",
     "raised_by_the_user",
+    "runs_user_code",
 ]
 
 _COMPUTING = ("jax", "jaxlib", "numpy", "ml_dtypes", "opt_einsum", "scipy")
@@ -91,3 +95,45 @@ def is_library_class(cls: type) -> bool:
 def is_user_class(cls: type) -> bool:
     """Whether the class's own methods and attributes are state (not only those of its instances)."""
     return not is_library_module(cls.__module__) or (_is_ours(cls.__module__) and not is_library_class(cls))
+
+
+def runs_user_code(value: Any) -> bool:
+    """Whether calling this runs a function or method of the user's, as far as can be seen from outside."""
+    seen: set[int] = set()
+    todo: list[Any] = [value]
+    while todo:
+        this = todo.pop()
+        if id(this) in seen:
+            continue
+        seen.add(id(this))
+        if isinstance(this, types.FunctionType) and not is_library_function(this):
+            return True
+        if callable(this) and not isinstance(this, type) and is_user_class(type(this)):
+            return True
+        todo.extend(_carried(this))
+    return False
+
+
+def _carried(value: Any) -> Iterator[Any]:
+    """What a function, or an object of a library's, holds and may call."""
+    if isinstance(value, types.FunctionType):
+        for cell in value.__closure__ or ():
+            try:
+                yield cell.cell_contents
+            except ValueError:
+                continue
+    elif isinstance(value, types.MethodType):
+        yield value.__func__
+        yield value.__self__
+    elif isinstance(value, functools.partial):
+        yield value.func
+        yield from value.args
+        yield from value.keywords.values()
+    elif isinstance(value, (tuple, list)):
+        yield from cast("list[Any]", value)
+    elif isinstance(value, dict):
+        yield from cast("dict[Any, Any]", value).values()
+    elif isinstance(value, _compat.JitFunction):
+        yield getattr(value, "__wrapped__", None)
+    elif callable(value) and not isinstance(value, type) and is_library_class(type(value)):
+        yield from getattr(value, "__dict__", {}).values()

@@ -86,6 +86,7 @@ _EXACT: dict[type, View] = {
     classmethod: functions.view_static,
     _compat.JitFunction: carriers.view_plain_jit,
     jnp.ufunc: carriers.view_ufunc,
+    np.vectorize: carriers.view_vectorized,
     jax.custom_batching.custom_vmap: carriers.view_custom_vmap,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,

@@ -6,18 +6,15 @@ put into each other, and whatever name JAX has given them. Others are a library'
 
 from __future__ import annotations
 
-import functools
-import types
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, cast
+import copy
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from freshjit import _compat
-from freshjit.state.libraries import is_library_class, is_library_function, is_user_class
+from freshjit.state.libraries import runs_user_code
 from freshjit.state.path import Path
-from freshjit.state.values import is_plain
 from freshjit.state.views import modules, transforms
 from freshjit.state.views.library_calls import Ufunc
 
@@ -25,54 +22,12 @@ if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
 __all__ = [
-    "runs_user_code",
     "view_custom_derivative",
     "view_custom_vmap",
     "view_plain_jit",
     "view_ufunc",
+    "view_vectorized",
 ]
-
-
-def runs_user_code(value: Any) -> bool:
-    """Whether calling this runs a function or method of the user's, as far as can be seen from outside."""
-    seen: set[int] = set()
-    todo: list[Any] = [value]
-    while todo:
-        this = todo.pop()
-        if id(this) in seen or is_plain(this):
-            continue
-        seen.add(id(this))
-        if isinstance(this, types.FunctionType) and not is_library_function(this):
-            return True
-        if callable(this) and not isinstance(this, type) and is_user_class(type(this)):
-            return True
-        todo.extend(_carried(this))
-    return False
-
-
-def _carried(value: Any) -> Iterator[Any]:
-    """What a function, or an object of a library's, holds and may call."""
-    if isinstance(value, types.FunctionType):
-        for cell in value.__closure__ or ():
-            try:
-                yield cell.cell_contents
-            except ValueError:
-                continue
-    elif isinstance(value, types.MethodType):
-        yield value.__func__
-        yield value.__self__
-    elif isinstance(value, functools.partial):
-        yield value.func
-        yield from value.args
-        yield from value.keywords.values()
-    elif isinstance(value, (tuple, list)):
-        yield from cast("list[Any]", value)
-    elif isinstance(value, dict):
-        yield from cast("dict[Any, Any]", value).values()
-    elif isinstance(value, _compat.JitFunction):
-        yield getattr(value, "__wrapped__", None)
-    elif callable(value) and not isinstance(value, type) and is_library_class(type(value)):
-        yield from getattr(value, "__dict__", {}).values()
 
 
 def view_plain_jit(capture: Capture, function: Any, path: Path) -> Any:
@@ -104,6 +59,16 @@ def view_custom_vmap(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "type", type(value))
     view = transforms.as_kind(value, transforms.StatefulVmap)
     return _with_views(capture, value, view, ("fun", "vmap_rule"), path)
+
+
+def view_vectorized(capture: Capture, value: Any, path: Path) -> Any:
+    """``np.vectorize`` objects, in the same way."""
+    if not runs_user_code(value):
+        return _as_it_is(capture, value, path)
+    capture.guard(path, "type", type(value))
+    view = copy.copy(value)
+    vars(view)["_ufunc"] = {}  # what it has made of its function; the user's has made its own
+    return _with_views(capture, value, view, ("pyfunc",), path)
 
 
 def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:

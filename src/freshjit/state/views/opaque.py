@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from freshjit.state.guards import SourceLine, user_line
-from freshjit.state.libraries import is_library_module
+from freshjit.state.libraries import is_library_module, runs_user_code
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views.objects import instance_dict
@@ -37,6 +37,11 @@ _STRUCTURED = (ctypes.Structure, ctypes.Union, ctypes.Array)
 def view_opaque(capture: Capture, value: Any, path: Path) -> Any:
     capture.guard(path, "is", value)
     before, where = _shown(value, path), user_line()
+    if _has_caches(type(value)) and runs_user_code(value):
+        capture.report_frozen(
+            f"{path} is a {type(value).__name__} with functions of yours in it, which run out of sight",
+            "Make it inside the jitted function, or let its functions read nothing that changes.",
+        )
     if before:
         capture.at_end(lambda capture: _compare(capture, value, path, before, where))
     return capture.remember(value, value, path)

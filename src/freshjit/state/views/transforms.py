@@ -22,7 +22,12 @@ from freshjit.errors import LeakedWriteError, UnsupportedStateError
 from freshjit.state import bytecode
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
-from freshjit.state.libraries import is_library_class, is_library_function, is_library_module
+from freshjit.state.libraries import (
+    is_library_class,
+    is_library_function,
+    is_library_module,
+    runs_user_code,
+)
 from freshjit.state.naming import normal, without_prefix
 from freshjit.state.path import Path, is_within
 from freshjit.state.views import arrays, places
@@ -172,7 +177,7 @@ def stateless(function: Any, seen: frozenset[int] = frozenset()) -> bool:
             isinstance(function, type) and is_library_class(function)
         )
     if is_library_function(function):
-        return True
+        return not runs_user_code(function)
     real = function.__globals__.real if isinstance(function.__globals__, Namespace) else function.__globals__
     found = (real[name] for name in bytecode.names(function.__code__) if name in real)
     return not (function.__closure__ or function.__defaults__) and all(stateless(v, seen) for v in found)
@@ -270,6 +275,14 @@ class StatefulVmap(jax.custom_batching.custom_vmap):
         result, traced = inner(*arrays.to_jax(args), **arrays.to_jax(kwargs))
         rules.apply(traced)
         return result
+
+
+def _linear_call(fun: Function, fun_transpose: Function, residual_args: Any, linear_args: Any) -> Any:
+    """``jax.custom_derivatives.linear_call``, whose second function runs if something is transposed."""
+    if thread.capture is not None:
+        _Rules(thread.capture, fun, fun_transpose)
+    args = arrays.to_jax((residual_args, linear_args))
+    return jax.custom_derivatives.linear_call(fun, fun_transpose, *args)
 
 
 def _differentiable(function: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -634,6 +647,7 @@ def install() -> None:
         (jax.custom_jvp, StatefulJvp),
         (jax.custom_vjp, StatefulVjp),
         (jax.custom_batching.custom_vmap, StatefulVmap),
+        (jax.custom_derivatives.linear_call, _linear_call),
         (jax.eval_shape, eval_shape),
         (jax.make_jaxpr, make_jaxpr),
         (jax.jit, _plain_jit),
