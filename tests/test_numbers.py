@@ -1243,3 +1243,18 @@ def test_numbers_of_one_kind_that_change_one_by_one_are_learnt_together():
         scores[f"player {(11 * i) % 30}"] += 1
         assert float(jitted(jnp.float32(1.0))) == float(total(np.float32(1.0)))
     assert jitted._cache_size() <= 5
+
+
+def test_a_guard_on_a_number_that_changes_can_be_printed_when_all_is_over():
+    box = types.SimpleNamespace(n=1)
+
+    @jit
+    def step(x):
+        return x + 1.0 if box.n > 2 else x - 1.0
+
+    for box.n in (1, 2, 3, 4):
+        step(1.0)
+    guards = [guard for program in step._store.programs for guard in program.guards]
+    outcomes = [repr(guard.value) + repr(guard.path) for guard in guards if guard.kind == "outcome"]
+    assert outcomes
+    assert all("box.n" in text for text in outcomes)

@@ -34,6 +34,9 @@ MAX_PROGRAMS = 256
 STORM = 16
 """After how many programs that one place has made a warning is given."""
 
+COMPARED = 8
+"""With how many programs the numbers in state are compared when none serves a call; the latest come first."""
+
 _ANOTHER_VALUE = (
     "different values of",
     "Read it outside and pass on what matters of it, or keep its values few. A number that only takes part "
@@ -110,14 +113,15 @@ class Store:
 
     def note_changes(self, call: Call) -> None:
         """Remember which numbers kept the programs from serving this call."""
-        failed: list[
-            Program
-        ] = []  # one for each class or function that a piece of code serves is no surprise
+        failed: list[Program] = []
         found: set[Any] = set()
-        for program in self.programs:
+        for program in self.programs[: 4 * STORM]:
             guard = program.why_not(call.function, call.args, call.kwargs)
-            if guard is not None and guard.kind not in _WHAT_IT_IS:
-                failed.append(program)
+            # One program for each class or function that a piece of code serves is no surprise.
+            if guard is None or guard.kind in _WHAT_IT_IS:
+                continue
+            failed.append(program)
+            if len(failed) <= COMPARED:
                 if guard.kind == "value" and type(guard.value) in (int, float, complex):
                     found.add(guard.path.trail)
                 # Whatever failed first: what changes together is learnt together.
@@ -138,7 +142,7 @@ class Store:
         if len(programs) < STORM:
             return
         places: dict[tuple[str, Kind], dict[Any, Guard]] = {}
-        for program in programs[: 4 * STORM]:
+        for program in programs:
             for place, guards in _telling_guards(program).items():
                 places.setdefault(place, {})[tuple(map(_what_it_was, guards))] = guards[0]
         stormy = {

@@ -128,6 +128,8 @@ class NumberView:
         return str(self.concrete())
 
     def __repr__(self) -> str:
+        if self.capture is None:
+            return f"<number of {self.path}>"
         return repr(self.concrete())
 
     def __format__(self, spec: str) -> str:
