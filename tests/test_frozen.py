@@ -2,19 +2,24 @@
 
 import ctypes
 import datetime
+import decimal
+import fractions
 import io
 import logging
+import math
 import mmap
 import os
 import pathlib
 import queue
 import random
 import secrets
+import statistics
 import subprocess
 import sys
 import threading
 import time
 import types
+import unittest.mock
 import uuid
 from datetime import date
 from time import perf_counter
@@ -308,10 +313,161 @@ def test_settings_of_library_modules_are_guards():
         sys.argv, logging.raiseExceptions = before
 
 
-def test_constants_of_mathematics_cost_no_guard():
-    step = jit(lambda x: x * np.pi + jnp.e)
+ENTRIES = {
+    "a function of jax.numpy": (lambda x: jnp.sin(x), jnp, "sin", lambda x: 5 * x),
+    "a ufunc of jax.numpy": (lambda x: jnp.add(x, x), jnp, "add", lambda x, y: 5 * x),
+    "a function of a submodule": (lambda x: jax.nn.relu(x), jax.nn, "relu", lambda x: 5 * x),
+    "a transform": (lambda x: jax.grad(jnp.tanh)(x), jax, "grad", lambda f: lambda x: 5 * x),
+    "a submodule": (lambda x: jax.nn.relu(x), jax, "nn", types.SimpleNamespace(relu=lambda x: 5 * x)),
+    "a function of C": (lambda x: x * math.sqrt(4.0), math, "sqrt", lambda x: 5.0),
+    "a number of mathematics": (lambda x: x * math.pi, math, "pi", 3.0),
+    "a function of Python": (lambda x: x * statistics.mean([1, 2]), statistics, "mean", len),
+    "a function of NumPy": (lambda x: x * float(np.mean([1.0, 4.0])), np, "mean", lambda x: 5.0),
+    "a class": (lambda x: x * float(decimal.Decimal("2")), decimal, "Decimal", lambda text: 7),
+    "what jax.jit makes": (lambda x: jnp.cos(x), jnp, "cos", jax.jit(lambda x: 5 * x)),
+    "a mock": (lambda x: x * math.floor(2.5), math, "floor", unittest.mock.Mock(return_value=7.0)),
+}
+
+
+@pytest.mark.parametrize(("function", "module", "name", "other"), ENTRIES.values(), ids=ENTRIES)
+def test_an_entry_of_a_librarys_module_that_is_replaced_is_noticed(
+    function, module, name, other, monkeypatch
+):
+    step = jit(function, strict=True)
+    before = step(1.0)
+    monkeypatch.setattr(module, name, other)
+    after = step(1.0)
+    assert float(after) == pytest.approx(float(function(1.0)))
+    assert float(after) != float(before)
+    monkeypatch.undo()
+    assert step(1.0) == before
+    assert step._cache_size() == 2
+
+
+def test_state_of_what_somebody_has_put_into_a_librarys_module_is_read_live(monkeypatch):
+    rates = [2.0]
+    monkeypatch.setattr(jnp, "sin", lambda x: x * rates[0])
+    follows(lambda x: jnp.sin(x), lambda: rates.__setitem__(0, 3.0))
+    monkeypatch.setattr(jnp, "sin", jax.grad(lambda x: x * rates[0]))
+    follows(lambda x: jnp.sin(x), lambda: rates.__setitem__(0, 4.0))
+
+
+def test_an_entry_that_a_lazy_module_puts_in_place_when_it_is_first_read_makes_one_program(library):
+    def lazily(name):
+        if name != "Lazy":
+            raise AttributeError(name)
+        library.Lazy = made = fractions.Fraction
+        return made
+
+    library.__getattr__ = lazily
+    step = jit(lambda x: x * float(library.Lazy(1, 2)), strict=True)
+    assert [float(step(1.0)) for _ in range(3)] == [0.5] * 3
+    assert step._cache_size() == 1
+    library.Lazy = lambda a, b: 7.0
+    assert float(step(1.0)) == 7.0
+
+
+def test_what_a_module_makes_itself_each_time_is_read_until_there_is_an_entry(library):
+    library.__getattr__ = lambda name: abs
+    step = jit(lambda x: library.made(x), strict=True)
+    assert [float(step(-1.0)) for _ in range(2)] == [1.0, 1.0]
+    assert step._cache_size() == 1
+    library.made = lambda x: 7 * x
+    assert float(step(-1.0)) == -7.0
+
+
+def test_an_entry_that_is_replaced_inside_is_replaced_for_the_function_and_after_the_call(library):
+    library.scale = len
+
+    def doubled(x):
+        return 2 * x
+
+    def step(x):
+        library.scale = doubled
+        library.other = doubled
+        return library.scale(x) + library.other(x)
+
+    jitted = jit(step, strict=True)
+    for _ in range(2):
+        assert float(jitted(1.0)) == 4.0
+        assert library.scale is library.other is doubled
+
+
+def test_an_entry_that_is_replaced_for_a_part_of_the_function_is_there_again_after_it():
+    def guided(x):
+        return 7 * x
+
+    def model(x):
+        return jax.nn.relu(x)
+
+    @jit(strict=True)
+    def step(x):
+        with unittest.mock.patch.object(jax.nn, "relu", guided):
+            slope = jax.grad(model)(x)
+        return slope + jax.grad(model)(x)
+
+    before = jax.nn.relu
+    assert [float(step(1.0)) for _ in range(2)] == [8.0, 8.0]
+    assert jax.nn.relu is before
+    assert step._cache_size() == 1
+
+
+def test_an_error_leaves_the_entries_of_a_librarys_module_as_they_were(library):
+    before = library.main
+
+    @jit
+    def step(x):
+        library.main = len
+        library.more = abs
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        step(1.0)
+    assert library.main is before
+    assert not hasattr(library, "more")
+
+
+def test_an_entry_that_the_function_has_deleted_is_gone(library):
+    library.RATE = 2.0
+
+    def step(x):
+        del library.RATE
+        return x + hasattr(library, "RATE")
+
+    assert float(jit(step)(1.0)) == 1.0
+    assert not hasattr(library, "RATE")
+    with pytest.raises(AttributeError, match="RATE"):
+        jit(step)(1.0)
+
+
+def test_the_stream_that_is_printed_to_makes_no_other_program(monkeypatch):
+    step = jit(lambda x: (sys.stdout.flush(), x)[1], strict=True)
     step(1.0)
-    assert not [g for p in step._store.programs for g in p.guards if "pi" in str(g.path)]
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    step(1.0)
+    assert step._cache_size() == 1
+
+
+def test_a_stream_that_is_put_in_place_inside_is_written_to():
+    def step(x):
+        before, sys.stdout = sys.stdout, io.StringIO()
+        try:
+            print("inside")
+            return x, sys.stdout.getvalue()
+        finally:
+            sys.stdout = before
+
+    before = sys.stdout
+    assert jit(step)(1.0)[1] == "inside\n"
+    assert sys.stdout is before
+
+
+def test_things_of_libraries_that_are_returned_are_the_real_ones():
+    step = jit(lambda: (jax.nn, math.sqrt, jnp.sin, slice(math.sqrt, None)))
+    for _ in range(2):
+        module, root, sine, part = step()
+        assert (module, root, sine) == (jax.nn, math.sqrt, jnp.sin)
+        assert part.start is math.sqrt
 
 
 # -- what is followed -------------------------------------------------------------------------------

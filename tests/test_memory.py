@@ -440,3 +440,20 @@ def test_none_in_the_place_of_what_has_died_is_seen(make):
     gc.collect()
     assert f(1.0) == -1.0
     assert np.all(f(jnp.ones(2)) == -1.0)
+
+
+def test_a_function_that_was_put_into_a_librarys_module_is_not_kept(monkeypatch):
+    step = jit(lambda x: jnp.sin(x))
+    step(1.0)
+
+    @functools.wraps(jnp.sin)
+    def replacing(x):
+        return 5 * x
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jnp, "sin", replacing)
+        assert float(step(1.0)) == 5.0
+    gone = weakref.ref(replacing)
+    del replacing
+    gc.collect()
+    assert gone() is None

@@ -135,8 +135,9 @@ class Builder:
         if isinstance(value, (jax.Array, np.generic, types.ModuleType)):
             return Constant(value)
         if kind is slice:
-            bounds = [self._build(v, label, where) for v in (value.start, value.stop, value.step)]
-            return Constant(value) if _all_kept(bounds) else recipes.NewSlice(*bounds)
+            parts = (value.start, value.stop, value.step)
+            bounds = [self._build(v, label, where) for v in parts]
+            return Constant(value) if _are_kept(bounds, parts) else recipes.NewSlice(*bounds)
         if kind is types.BuiltinFunctionType and not self._is_method_of_container(value):
             return Constant(value)
         if isinstance(value, enum.Enum):
@@ -153,9 +154,9 @@ class Builder:
             return reference
         # A subclass of a namedtuple has a __dict__ as well, mostly with nothing in it.
         if kind in (tuple, frozenset) or (isinstance(value, tuple) and not getattr(value, "__dict__", None)):
-            elements = tuple.__iter__(value) if isinstance(value, tuple) else value
+            elements = list(tuple.__iter__(value) if isinstance(value, tuple) else value)
             items = self._items(elements, label, where)
-            if _all_kept(items) and not can_hook(kind):
+            if _are_kept(items, elements) and not can_hook(kind):
                 return Constant(value, True)
             if kind is frozenset:
                 return recipes.NewFrozenSet(items)
@@ -373,8 +374,12 @@ _EMPTY: tuple[tuple[type, Callable[[Any], New]], ...] = (
 )
 
 
-def _all_kept(parts: Iterable[Recipe]) -> bool:
-    return all(isinstance(part, Constant) and part.keep for part in parts)
+def _are_kept(found: Iterable[Recipe], parts: Iterable[Any]) -> bool:
+    """Whether what holds these parts can itself be kept: they are no views, and all are held strongly."""
+    return all(
+        isinstance(recipe, Constant) and recipe.keep and recipe.value is part
+        for recipe, part in zip(found, parts, strict=True)
+    )
 
 
 def _as_base(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import types
 import weakref
 from collections.abc import Callable
@@ -10,7 +12,10 @@ from typing import Any
 import jax
 import numpy as np
 
-__all__ = ["GONE", "Held", "Kept", "all_classes", "held", "may_die", "strongly", "weakly"]
+from freshjit import _compat
+from freshjit.state.libraries import is_library_function, is_library_module
+
+__all__ = ["GONE", "Held", "Kept", "all_classes", "held", "is_lasting", "may_die", "strongly", "weakly"]
 
 # Values whose lifetime is nobody's concern, or which others may hold only through us.
 _KEPT = (types.ModuleType, types.BuiltinFunctionType, jax.Array, np.ndarray, np.dtype, weakref.ref)
@@ -20,10 +25,30 @@ def may_die(value: Any) -> bool:
     """Whether a program must not keep ``value`` alive: a class, a function, an object of the user's."""
     kind = type(value)
     if issubclass(kind, type):
-        return bool(value.__flags__ & (1 << 9))  # made by a class statement
+        return bool(value.__flags__ & (1 << 9)) and not is_lasting(value)  # made by a class statement
     if issubclass(kind, (*_KEPT, set, frozenset)):
         return False
-    return kind is types.CodeType or kind.__weakrefoffset__ != 0
+    return kind is types.CodeType or (kind.__weakrefoffset__ != 0 and not is_lasting(value))
+
+
+_FUNCTIONS = (types.FunctionType, _compat.JitFunction, jax.custom_jvp, jax.custom_vjp)
+
+
+def is_lasting(value: Any) -> bool:
+    """Whether it is a function or class of a library's, found in its module under its own name.
+
+    It lives as long as Python, so it need not be held weakly, which costs more to look at.
+    """
+    if isinstance(value, type):
+        home = type.__getattribute__(value, "__module__")
+        module = sys.modules.get(home) if is_library_module(home) else None
+        return module is not None and vars(module).get(type.__getattribute__(value, "__name__")) is value
+    if not isinstance(value, _FUNCTIONS):
+        return False
+    function = inspect.unwrap(value)  # whose globals cannot lie, as a name can
+    if not isinstance(function, types.FunctionType) or not is_library_function(function):
+        return False
+    return function.__globals__.get(function.__name__) is value
 
 
 class Kept:

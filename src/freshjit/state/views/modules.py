@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +17,17 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state import hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
+from freshjit.state.held import is_lasting
 from freshjit.state.hooks import GAP
-from freshjit.state.libraries import is_library_module
+from freshjit.state.libraries import is_library_function, is_library_module, is_user_class
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
-from freshjit.state.views import arrays, classes
+from freshjit.state.views import classes
 from freshjit.state.views.library_calls import Ufunc, accepting_numpy_views
-from freshjit.state.views.namespaces import Namespace, imported, namespace_of
+from freshjit.state.views.namespaces import Namespace, namespace_of
 from freshjit.state.views.numbers import math_function
 from freshjit.state.views.replacements import (
-    class_read_now,
+    is_replaced,
     may_have_stand_in,
     replace_in_captures,
     replacement,
@@ -122,57 +126,91 @@ def _bound_to_module(view: ModuleView, name: str, raw: Any) -> Any:
 class LibraryModule(types.ModuleType):
     """A module of a library: the same names, with what must see the capture replaced.
 
-    Its settings (``sys.argv``, ``logging.raiseExceptions``) are state like those of the user's modules.
+    Its entries are state like the globals of the user's modules: somebody may replace them.
     """
 
     def __init__(self, module: types.ModuleType) -> None:
         super().__init__(module.__name__, module.__doc__)
         object.__setattr__(self, "_freshjit_module", module)
+        # The module itself is guarded where it is found, and keeps this dictionary as long as it lives.
+        object.__setattr__(self, "_freshjit_path", Path.constant(module.__dict__, module.__name__))
 
     def __getattr__(self, name: str) -> Any:
         module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
-        capture = thread.capture
-        if capture is None or module.__name__ in _OF_CONSTANTS:
+        if thread.capture is None or _is_stream(module, name):
             return library_value(getattr(module, name))
-        namespace = capture.namespaces.get(id(module.__dict__))
-        if namespace is not None and namespace.assigned(name):
-            return namespace[name]
-        if name in module.__dict__:
-            value = module.__dict__[name]
-            if may_have_stand_in(value):
-                return class_read_now(value)
-            return namespace_of(capture, module)[name] if _is_setting(value) else library_value(value)
+        namespace = _library_namespace(thread.capture, self)
+        if name not in module.__dict__ and not namespace.assigned(name):
+            found = _made_by_module(thread.capture, module, name)
+            if name not in module.__dict__:  # a lazy module has put it in its place
+                thread.capture.guard(namespace.path, "missing", name)
+                if found is GAP:
+                    raise _no_entry(module, name)
+                return library_value(found)
         try:
-            return library_value(getattr(module, name))  # what the module's own __getattr__ makes
-        except AttributeError:
-            capture.guard(imported(module).to("dict"), "missing", name)
-            raise
+            return namespace[name]
+        except KeyError:
+            raise _no_entry(module, name) from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
-        settable = _is_setting(value) or type(value) in arrays.STAND_INS
-        if thread.capture is not None and settable and _is_setting(module.__dict__.get(name)):
-            namespace_of(thread.capture, module).assign(name, value)
-        else:
+        if thread.capture is None or _is_stream(module, name):
             setattr(module, name, value)
+        else:
+            _library_namespace(thread.capture, self).assign(name, value)
 
     def __delattr__(self, name: str) -> None:
         module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
-        if thread.capture is not None and name in module.__dict__ and _is_setting(module.__dict__[name]):
-            namespace_of(thread.capture, module).remove(name)
-        else:
+        if thread.capture is None or _is_stream(module, name):
             delattr(module, name)
+            return
+        try:
+            _library_namespace(thread.capture, self).remove(name)
+        except KeyError:
+            raise _no_entry(module, name) from None
 
     @property
     def __dict__(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
         module: types.ModuleType = object.__getattribute__(self, "_freshjit_module")
-        return module.__dict__ if thread.capture is None else namespace_of(thread.capture, module)
+        return module.__dict__ if thread.capture is None else _library_namespace(thread.capture, self)
 
     def __dir__(self) -> list[str]:
         return dir(object.__getattribute__(self, "_freshjit_module"))
 
 
-_OF_CONSTANTS = frozenset(("math", "cmath", "string", "numpy", "jax", "jax.numpy", "jax.lax"))
+class LibraryNamespace(Namespace):
+    """The entries of a library's module: guarded by identity, or by value where they are settings."""
+
+    def view_entry(self, value: Any, place: Path) -> Any:
+        if _is_setting(value) or not _is_librarys_own(value):
+            return self.capture.view(value, place)
+        self.capture.guard(place, "is", value)
+        return value if may_have_stand_in(value) else library_value(value)
+
+
+def _library_namespace(capture: Capture, view: LibraryModule) -> Namespace:
+    module: types.ModuleType = object.__getattribute__(view, "_freshjit_module")
+    known = capture.namespaces.get(id(module.__dict__))
+    if known is None:
+        path: Path = object.__getattribute__(view, "_freshjit_path")
+        known = capture.namespaces[id(module.__dict__)] = LibraryNamespace(capture, module.__dict__, path)
+        known.prefix = module.__name__
+    return known
+
+
+def _made_by_module(capture: Capture, module: types.ModuleType, name: str) -> Any:
+    """What the module's own ``__getattr__`` gives, a gap if nothing."""
+    with capture.paused():
+        return getattr(module, name, GAP)
+
+
+def _no_entry(module: types.ModuleType, name: str) -> AttributeError:
+    return AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module)
+
+
+def _is_stream(module: types.ModuleType, name: str) -> bool:
+    """Whether it is what texts are written to while tracing: the one that is there makes no other program."""
+    return module is sys and name in ("stdin", "stdout", "stderr")
 
 
 def _is_setting(value: Any) -> bool:
@@ -180,6 +218,29 @@ def _is_setting(value: Any) -> bool:
     if type(value) in (list, tuple):
         return all(map(_is_setting, value))
     return is_plain(value) or isinstance(value, (np.ndarray, jax.Array))
+
+
+def _is_librarys_own(value: Any) -> bool:
+    """Whether an entry of a library's module is the library's, and not one that somebody has put there."""
+    if is_replaced(value):
+        return True
+    if isinstance(value, types.ModuleType):
+        return is_library_module(value.__name__)
+    if isinstance(value, type):
+        return not is_user_class(value)
+    if isinstance(value, types.MethodType):
+        return _is_librarys_own(value.__func__) and _is_librarys_own(value.__self__)
+    if isinstance(value, functools.partial):
+        return all(map(_is_librarys_own, (value.func, *value.args, *value.keywords.values())))
+    function = inspect.unwrap(value) if isinstance(value, _WRAPPERS) else value
+    if isinstance(function, types.FunctionType):
+        own = is_library_function(function)
+        return own and (function.__closure__ is None or is_lasting(value))
+    kind = type(value)
+    return not (is_user_class(kind) and hooks.can_hook(kind)) and kind.__module__ != "unittest.mock"
+
+
+_WRAPPERS = (_compat.JitFunction, jax.custom_jvp, jax.custom_vjp)
 
 
 def library_value(value: Any) -> Any:

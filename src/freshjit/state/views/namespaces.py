@@ -74,9 +74,13 @@ class Namespace(dict[str, Any]):
             growing = self.capture.only_appended_to(self.real[name], place, name)
             if growing is not GAP:
                 return growing
-            self.cache[name] = self.capture.view(self.real[name], place)
+            self.cache[name] = self.view_entry(self.real[name], place)
         found = self.cache[name]
         return class_read_now(found) if may_have_stand_in(found) else found
+
+    def view_entry(self, value: Any, place: Path) -> Any:
+        """What traced code sees of a value found there."""
+        return self.capture.view(value, place)
 
     def _is_deleted(self, name: str) -> bool:
         """Whether traced code has deleted a real global: ``del`` of one in place does not ask."""
