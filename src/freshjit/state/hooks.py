@@ -530,9 +530,15 @@ class _HookedClass:
                 type.__delattr__(cls, name)
 
 
+def _may_stand_for(cls: type) -> bool:
+    """Whether descriptors for missing special methods may be there: a protocol asks for all that it has."""
+    is_protocol = _namespace(cls).get("_is_protocol", False)
+    return can_hook(cls) and is_user_class(cls) and not issubclass(cls, type) and not is_protocol
+
+
 def _stood_for(cls: type, namespace: Mapping[str, Any]) -> list[str]:
     """The special methods that this class and its bases lack, if no base of the user's stands for them."""
-    if issubclass(cls, type) or any(can_hook(base) and is_user_class(base) for base in cls.__mro__[1:]):
+    if not _may_stand_for(cls) or any(map(_may_stand_for, cls.__mro__[1:])):
         return []
     names = list(defaults.STOOD_FOR)
     names += [n for n in defaults.SHOWN_BY_OBJECT if find_entry(cls, n) is not object.__dict__[n]]
