@@ -21,6 +21,7 @@ import time
 import types
 import unittest.mock
 import uuid
+import warnings
 from datetime import date
 from time import perf_counter
 
@@ -32,6 +33,7 @@ import pytest
 from jax.experimental.custom_partitioning import custom_partitioning
 from tests.support import contents
 
+import freshjit
 from freshjit import FreshjitWarning, FrozenValueError, UnsupportedStateError, jit
 
 HERE = pathlib.Path(__file__)
@@ -267,6 +269,144 @@ def test_generator_in_state_is_named_by_its_path():
     noise = Noise()
     with pytest.raises(FrozenValueError, match=r"noise\.rng gave random numbers"):
         jit(lambda x: x + noise.rng.normal(), strict=True)(1.0)
+
+
+GENERATORS = {
+    "of Python's module": (random, lambda: random.random(), lambda: random.getstate()),
+    "of NumPy's module": (np.random, lambda: np.random.normal(), lambda: np.random.get_state()),
+    **{
+        f"a {type(g).__name__} with {type(b).__name__}": (
+            g,
+            lambda g=g: g.normal(),
+            lambda b=b: b.state,
+        )
+        for b in (np.random.PCG64(1), np.random.MT19937(1), np.random.Philox(1))
+        for g in (np.random.Generator(b), np.random.RandomState(b))
+        if type(g) is np.random.Generator or type(b) is np.random.MT19937
+    },
+    "a Random": (own := random.Random(1), lambda: own.random(), lambda: own.getstate()),
+    "a source of bits": (bits := np.random.PCG64(1), lambda: bits.random_raw() % 5, lambda: bits.state),
+}
+every_generator = pytest.mark.parametrize(("generator", "draw", "state"), GENERATORS.values(), ids=GENERATORS)
+
+
+@every_generator
+def test_a_generator_is_as_it_was_if_the_call_fails(generator, draw, state, kept_random_state):
+    before = repr(state())
+
+    def fails(x):
+        draw()
+        raise ZeroDivisionError
+
+    def does_not(x):
+        return x + draw()
+
+    with pytest.raises(ZeroDivisionError):
+        jit(fails)(1.0)
+    assert repr(state()) == before
+    with pytest.raises(FrozenValueError, match="gave random numbers"):
+        jit(does_not, strict=True)(1.0)
+    assert repr(state()) == before
+    with pytest.raises(FreshjitWarning):  # which is an error here
+        jit(does_not)(1.0)
+    assert repr(state()) == before
+    with pytest.raises(ZeroDivisionError):
+        freshjit.grad(fails)(1.0)
+    assert repr(state()) == before
+
+
+@every_generator
+def test_a_generator_does_not_move_if_there_is_no_call(generator, draw, state, kept_random_state):
+    before = repr(state())
+    with warnings.catch_warnings(action="ignore"):
+        jit(lambda x: x + draw()).lower(1.0)
+        assert repr(state()) == before
+        jit(lambda x: x + draw())(1.0)
+        assert repr(state()) != before
+
+
+def test_a_function_that_is_traced_more_than_once_for_a_call_draws_once(kept_random_state, capsys):
+    class Model:
+        def __init__(self):
+            self.rng, self.table = np.random.default_rng(0), np.arange(3.0)
+
+        def step(self, x):
+            print("run")
+            drawn = self.rng.normal() + random.random()
+            # A library that does not take what stands for an array: the function is traced once more.
+            return x + drawn + memoryview(self.table)[1]
+
+    random.seed(1)
+    plain = Model()
+    expected, after = plain.step(1.0), (repr(plain.rng.bit_generator.state), random.getstate())
+    random.seed(1)
+    model = Model()
+    with pytest.warns(FreshjitWarning):
+        result = jit(model.step)(1.0)
+    assert float(result) == pytest.approx(expected)
+    assert (repr(model.rng.bit_generator.state), random.getstate()) == after
+    assert capsys.readouterr().out.count("run") > 2
+
+
+def test_two_generators_with_one_source_of_bits_are_as_they_were():
+    one = np.random.default_rng(0)
+    other = np.random.Generator(one.bit_generator)
+
+    @jit
+    def step(x):
+        one.normal()
+        other.normal()
+        raise ZeroDivisionError
+
+    before = repr(one.bit_generator.state)
+    with pytest.raises(ZeroDivisionError):
+        step(1.0)
+    assert repr(one.bit_generator.state) == before
+
+
+def test_the_line_that_draws_is_named(kept_random_state):
+    from random import random as uniform
+
+    class Model:
+        def __init__(self):
+            self.rng = np.random.default_rng(0)
+
+        def draw(self):
+            return self.rng.normal()
+
+    model = Model()
+
+    def of_a_helper(x):
+        y = x
+        return y + model.draw()
+
+    def of_python(x):
+        y = x
+        return y + random.random()
+
+    def of_numpy(x):
+        y = x
+        return y + np.random.normal()
+
+    def by_name(x):
+        y = x
+        return y + uniform()
+
+    for function, where, line in (
+        (of_a_helper, Model.draw, 1),
+        (of_python, of_python, 2),
+        (of_numpy, of_numpy, 2),
+        (by_name, by_name, 0),  # a closure variable is read when the function is met
+    ):
+        with pytest.warns(FreshjitWarning, match="random numbers") as caught:
+            jit(function)(1.0)
+        assert [w.lineno - where.__code__.co_firstlineno for w in caught] == [line]
+
+
+def test_a_source_of_random_numbers_that_holds_no_state_is_told_of():
+    system = random.SystemRandom()
+    with pytest.raises(FrozenValueError, match="system, a source of random numbers, was read"):
+        jit(lambda x: x + system.random(), strict=True)(1.0)
 
 
 def test_a_transform_outside_that_runs_the_function_each_time_freezes_nothing():

@@ -64,6 +64,9 @@ class Compiler:
             try:
                 thread.turns += 1
                 return self._compile_until_it_holds(call)
+            except BaseException:
+                call.drawn.put_back()
+                raise
             finally:
                 thread.turns -= 1
 
@@ -84,6 +87,7 @@ class Compiler:
                     raise
                 continue
             if program.record.late_rules and not _compat.trace_is_clean():
+                call.drawn.put_back()
                 return live.call(call.function, call.args, call.kwargs)
             store.add(program)
             result = program.run(call.function, call.args, call.kwargs)
@@ -104,6 +108,13 @@ class Compiler:
             "writes it without a pause."
         )
 
+    def look(self, call: Call) -> Program:
+        """The program for a call that is not made: not even a random generator has moved."""
+        try:
+            return self.program(call)
+        finally:
+            call.drawn.put_back()
+
     def program(self, call: Call) -> Program:
         """Capture the function for a call, as a program that is in no store yet."""
         record = self._record(call)
@@ -118,7 +129,7 @@ class Compiler:
 
     def _record(self, call: Call) -> Record:
         store = self.store
-        capture = self._capture(changing=store.changing, rigid=store.rigid)
+        capture = self._capture(call, changing=store.changing, rigid=store.rigid)
         try:
             return _traced(capture, call)
         except FreshjitError:
@@ -140,7 +151,7 @@ class Compiler:
         """The record with as few plain things in place of stand-ins as will do."""
         store = self.store
         # Everything plain: if that fails, too, the error is the user's.
-        record = _traced(self._capture(plain_numpy=True, plain_numbers=True), call)
+        record = _traced(self._capture(call, plain_numpy=True, plain_numbers=True), call)
         # Which one was it? NumPy arrays alone, or one number; the one that was read last is the likeliest.
         numbers = [path.trail for path in failed.used_numbers]
         suspects = [{number} for number in reversed(numbers)][:MAX_SUSPECTS]
@@ -148,7 +159,7 @@ class Compiler:
             rigid = store.rigid | suspected
             with contextlib.suppress(Exception):
                 capture = self._capture(
-                    plain_numpy=failed.saw_numpy, changing=store.changing - rigid, rigid=rigid
+                    call, plain_numpy=failed.saw_numpy, changing=store.changing - rigid, rigid=rigid
                 )
                 record = _traced(capture, call)
                 store.give_up(rigid)
@@ -156,12 +167,13 @@ class Compiler:
         store.give_up(numbers)
         return record
 
-    def _capture(self, **seeing: Any) -> Capture:
+    def _capture(self, call: Call, **seeing: Any) -> Capture:
         return Capture(
             self.function,
             root_of(self.function),
             Seeing(**seeing, overrides=self.options.overrides),
             flatten_result=self.options.out_shardings is not UNSPECIFIED,
+            drawn=call.drawn,
         )
 
     def _tell(self, frozen: Iterable[Frozen]) -> None:

@@ -115,7 +115,7 @@ class FreshJit(Wrapper, Generic[P, R]):
         The inputs of the jaxpr are the captured arrays, and after them the arguments. Errors are those of
         ``lower``.
         """
-        program = self._compiler.program(self._call(args, kwargs))
+        program = self._compiler.look(self._call(args, kwargs))
         return Traced(program, self._function, *self._inputs(program, args, kwargs))
 
     @boundary
@@ -124,7 +124,7 @@ class FreshJit(Wrapper, Generic[P, R]):
 
         No state is written. Errors are those of ``lower``.
         """
-        program = self._compiler.program(self._call(args, kwargs))
+        program = self._compiler.look(self._call(args, kwargs))
         avals = [
             jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in program.record.out_avals
         ]

@@ -58,11 +58,16 @@ def _run(
         return inside(capture, view, *view_arguments(capture, arguments, args, kwargs))
 
     capture = Capture(function, root_of(function), Seeing(plain_numpy=True))
-    first, record, outputs = directly(capture, enter)
-    result = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
-    if type(result) is Miss:
-        raise FreshjitError(
-            f"what {capture.root} wrote could not be written back: something on the way to it was replaced "
-            "during the call.\nKeep the objects in place that hold what the function writes."
-        )
+    capture.pathless.watch_modules()
+    try:
+        first, record, outputs = directly(capture, enter)
+        result = generate(record, arguments, lambda *_: outputs).run(function, args, kwargs)
+        if type(result) is Miss:
+            raise FreshjitError(
+                f"what {capture.root} wrote could not be written back: something on the way to it was "
+                "replaced during the call.\nKeep the objects in place that hold what the function writes."
+            )
+    except BaseException:
+        capture.drawn.put_back()
+        raise
     return first, result

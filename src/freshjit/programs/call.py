@@ -12,6 +12,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.state.arguments import Argument, plan
+from freshjit.state.draws import Draws
 
 __all__ = ["Call"]
 
@@ -35,6 +36,11 @@ class Call:
     ) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         self._parameters, self._static = parameters, static
+
+    @functools.cached_property
+    def drawn(self) -> Draws:
+        """What random generators held before it."""
+        return Draws()
 
     @functools.cached_property
     def plan(self) -> list[Argument]:

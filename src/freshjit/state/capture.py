@@ -21,6 +21,7 @@ import numpy as np
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
 from freshjit.state.active import thread
+from freshjit.state.draws import Draws
 from freshjit.state.guards import Frozen, Guard, Kind, SourceLine, at, user_line
 from freshjit.state.hooks import GAP, Hooks
 from freshjit.state.libraries import is_installed
@@ -62,6 +63,7 @@ class Capture:
         root: its path.
         seeing: in what form traced code sees what it reads.
         flatten_result: note the result as a pytree, which not every result can be.
+        drawn: where to note what random generators held before the call.
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Capture:
         root: Path,
         seeing: Seeing = SEEING,
         flatten_result: bool = False,
+        drawn: Draws | None = None,
     ) -> None:
         self.function = function
         self.root = root
@@ -85,7 +88,8 @@ class Capture:
         self.must_join = False
         self.frozen: list[Frozen] = []
         self.unseen = unseen.Unseen()
-        self.pathless = Pathless(self)
+        self.drawn = Draws() if drawn is None else drawn
+        self.pathless = Pathless(self, self.drawn)
         self._at_end: list[Callable[[Capture], None]] = []
         self.classes_before: dict[int, type] = {}
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
@@ -394,7 +398,9 @@ class Capture:
 
     def joined(self) -> Capture:
         """Another capture of the same function, which is shown one tracer for one array."""
-        return Capture(self.function, self.root, replace(self.seeing, joined=True), self.flatten_result)
+        return Capture(
+            self.function, self.root, replace(self.seeing, joined=True), self.flatten_result, self.drawn
+        )
 
     def finish(self) -> None:
         """Look, outside of the trace, at what can only be judged now."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import inspect
 import random
+import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
-import numpy as np
 
 from freshjit import _compat
+from freshjit.state import draws
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
@@ -24,25 +26,61 @@ if TYPE_CHECKING:
 __all__ = ["Pathless"]
 
 
-class Pathless:
-    """The books on such things for one capture."""
+@dataclass(eq=False, slots=True)
+class _Watched:
+    """A random generator, what it held when the run met it, and the line that met it, if that is known."""
 
-    def __init__(self, capture: Capture) -> None:
-        self._capture = capture
+    generator: Any
+    label: str
+    before: Any
+    where: SourceLine | None
+
+
+class Pathless:
+    """The books on such things for one capture.
+
+    Parameters:
+        drawn: where to note what random generators held before the call.
+    """
+
+    def __init__(self, capture: Capture, drawn: draws.Draws) -> None:
+        self._capture, self._drawn = capture, drawn
         self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
-        self._random: list[tuple[str, Any, str]] = []
+        self._random: list[_Watched] = []
         self._there_before: dict[int, Any] = {}  # arrays, by id
         self._settings: dict[str, Any] = {}  # JAX's, where the call is made
 
     def begin(self) -> None:
-        self.watch_random(random, "Python's random module")
-        self.watch_random(np.random, "numpy.random")
+        self._drawn.put_back()  # what an earlier run for the same call has drawn
+        self.watch_modules()
         self._there_before = {id(array): array for array in jax.live_arrays()}
         self._settings = _compat.read_settings()
 
+    def watch_modules(self) -> None:
+        """Notice if the generators of the modules ``random`` and ``numpy.random`` move."""
+        self.watch_random(draws.of_python, "Python's random module")
+        self.watch_random(draws.of_numpy, "numpy.random")
+
     def watch_random(self, generator: Any, label: str) -> None:
-        """Notice if a random generator of NumPy or Python moves during the run."""
-        self._random.append((label, generator, _random_state(generator)))
+        """Notice if a random generator of NumPy or Python, which is read now, moves during the run."""
+        if isinstance(generator, random.SystemRandom):  # it holds nothing that moves
+            self._capture.report_frozen(f"{label}, a source of random numbers, was read", _REMEDY)
+            return
+        known = next((w for w in self._random if w.generator is generator), None)
+        if known is None:
+            before = self._drawn.watch(generator)
+            self._random.append(_Watched(generator, label, before, self._line_inside()))
+        elif not draws.has_moved(generator, known.before):
+            known.where = self._line_inside()
+
+    def _line_inside(self) -> SourceLine | None:
+        """The line of the function, or of one that it calls, that runs now; None if none does as yet."""
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        while frame is not None:
+            if any(frame.f_globals is namespace for namespace in self._capture.namespaces.values()):
+                return SourceLine(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            frame = frame.f_back
+        return None
 
     def asked(self, function: Any, question: tuple[Any, ...], answer: Any, shown: str) -> None:
         """Note what a function outside gave: the program is valid as long as it gives the same.
@@ -78,12 +116,12 @@ class Pathless:
 
     def finish(self) -> None:
         """Make guards of the answers, unless this run has changed what is asked for; report the rest."""
-        for label, generator, before in self._random:
-            if _random_state(generator) != before:
+        for watched in self._random:
+            if draws.has_moved(watched.generator, watched.before):
                 self._capture.report_frozen(
-                    f"{label} gave random numbers",
-                    "Use jax.random with a key, or draw outside and pass the numbers as arguments.",
-                    _first_line(self._capture.function),
+                    f"{watched.label} gave random numbers",
+                    _REMEDY,
+                    watched.where or _first_line(self._capture.function),
                 )
         for path, answer, where in self._asked.values():
             assert path.parent is not None
@@ -101,12 +139,7 @@ class Pathless:
         self._there_before.clear()
 
 
-def _random_state(generator: Any) -> str:
-    if isinstance(generator, np.random.Generator):
-        return str(generator.bit_generator.state)
-    if isinstance(generator, np.random.RandomState) or generator is np.random:
-        return str([np.asarray(part).tolist() for part in generator.get_state()])
-    return str(generator.getstate())
+_REMEDY = "Use jax.random with a key, or draw outside and pass the numbers as arguments."
 
 
 def _first_line(function: Any) -> SourceLine | None:

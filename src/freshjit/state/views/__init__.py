@@ -61,6 +61,8 @@ __all__ = ["register", "view_of"]
 
 View = Callable[["Capture", Any, Path], Any]
 
+_RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
+
 _EXACT: dict[type, View] = {
     list: containers.view_list,
     dict: containers.view_dict,
@@ -133,7 +135,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, enum.Enum):
         capture.guard(path, "is", value)
         return objects.adopt_object(capture, value, value, path)
-    if isinstance(value, (np.random.Generator, np.random.RandomState, random.Random)):
+    if isinstance(value, _RANDOM):
         capture.pathless.watch_random(value, str(path))
         view = objects.view_object if can_hook(kind) else opaque.view_opaque
         return view(capture, value, path)

@@ -14,7 +14,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
-from freshjit.state import hooks
+from freshjit.state import draws, hooks
 from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.held import is_lasting
@@ -185,6 +185,9 @@ class LibraryNamespace(Namespace):
         if _is_setting(value) or not _is_librarys_own(value):
             return self.capture.view(value, place)
         self.capture.guard(place, "is", value)
+        owner = getattr(value, "__self__", None)
+        if owner is draws.of_python or owner is draws.of_numpy:
+            self.capture.pathless.watch_random(owner, str(place))
         return value if may_have_stand_in(value) else library_value(value)
 
 
