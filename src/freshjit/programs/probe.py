@@ -181,6 +181,7 @@ UNREADABLE = (
     ArithmeticError,
     StopIteration,
     ReferenceError,
+    Warning,  # made an error by the user: NumPy's, where it computes a number
 )
 
 

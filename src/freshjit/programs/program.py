@@ -16,7 +16,7 @@ from freshjit.state.guards import Guard
 from freshjit.state.path import Path
 from freshjit.state.recipes import Constant
 from freshjit.state.record import Record, Slot
-from freshjit.state.values import same_value
+from freshjit.state.values import NUMBERS, same_value
 
 __all__ = ["Disabled", "Program", "Retrace"]
 
@@ -120,14 +120,14 @@ class Program:
         return tuple(_compat.eval_jaxpr(self.record.jaxpr, *values, *leaves))
 
     def changed_numbers(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Guard]:
-        """The guards on Python numbers that have another value of the same type now.
+        """The guards on numbers that have another value of the same type now.
 
         Numbers that are read by calling a memoised function are left out: this program is not the one that
         fits, and nobody would have made that call.
         """
         changed: list[Guard] = []
         for guard in self.guards:
-            if guard.kind != "value" or type(guard.value) not in (int, float, complex):
+            if guard.kind != "value" or type(guard.value) not in NUMBERS:
                 continue
             if any(step == "callwith" or (step == "call" and key) for step, key in _steps(guard.path)):
                 continue

@@ -25,6 +25,7 @@ from freshjit.state.active import thread
 from freshjit.state.guards import Frozen, Guard, Kind, at, user_line
 from freshjit.state.held import GONE
 from freshjit.state.path import Path, alike
+from freshjit.state.values import NUMBERS
 
 __all__ = ["Store", "store_for"]
 
@@ -98,7 +99,7 @@ class Store:
         self._warned = False
         self._warned_about: set[str] = set()
         self._reported: set[Frozen] = set()
-        # Python numbers in state (trails of their paths) that have changed between calls, and those
+        # Numbers in state (trails of their paths) that have changed between calls, and those
         # among them that the function cannot be traced with as numbers that change.
         self.changing: frozenset[Any] = frozenset()
         self.rigid: frozenset[Any] = frozenset()
@@ -122,7 +123,7 @@ class Store:
                 continue
             failed.append(program)
             if len(failed) <= COMPARED:
-                if guard.kind == "value" and type(guard.value) in (int, float, complex):
+                if guard.kind == "value" and type(guard.value) in NUMBERS:
                     found.add(guard.path.trail)
                 # Whatever failed first: what changes together is learnt together.
                 changed = program.changed_numbers(call.function, call.args, call.kwargs)

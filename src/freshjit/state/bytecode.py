@@ -84,6 +84,11 @@ def running(frame: types.FrameType) -> int:
     return offsets[bisect.bisect_right(offsets, frame.f_lasti) - 1]
 
 
+def is_at_operator(frame: types.FrameType) -> bool:
+    """Whether the instruction that a frame is at is an operator, as in ``a * b``."""
+    return frame.f_code.co_code[running(frame)] == dis.opmap["BINARY_OP"]
+
+
 # -- names --------------------------------------------------------------------------------------------
 
 
@@ -336,6 +341,13 @@ def fates(code: types.CodeType, offset: int, position: int = 0) -> frozenset[Fat
         position += (given.arg or 0) & 1  # what a call wants has been pushed behind it
     following = _Following(code)
     return frozenset(following.found) if following.follow(at + 1, position) else None
+
+
+def is_only_called(code: types.CodeType, offset: int) -> bool:
+    """Whether all that becomes of what an instruction gives is that it is called."""
+    if _looks_up_method(_instructions(code)[bisect.bisect_left(_offsets(code), offset)]):
+        return True
+    return {fate.kind for fate in fates(code, offset) or ()} == {"call"}
 
 
 _GIVES = frozenset(

@@ -95,6 +95,7 @@ class Capture:
         self.used_numbers: dict[Path, None] = {}  # in the order of reading
         self.number_views: list[numbers.NumberView] = []
         self.computed: list[numbers.NumberView] = []
+        self.error_handling = numbers.error_handling()
         self.guards: list[Guard] = []
         self.slots: list[Slot] = []
         self.entries: dict[int, Entry] = {}  # by id of the original
@@ -157,7 +158,7 @@ class Capture:
     def argument_leaf(self, seen: Any, original: Any, path: Path) -> Any:
         """What traced code is to hold for an array, number or tuple among the traced arguments."""
         self.given[id(seen)] = seen, original
-        if type(original) in (bool, *numbers.NUMBERS):
+        if type(original) in (bool, int, float, complex):
             self._argument_numbers.append((path, type(original)))
             return seen
         known = self.argument_leaves.get(id(original))
@@ -299,9 +300,9 @@ class Capture:
         return self._saw_numpy
 
     def number_input(self, view: numbers.NumberView) -> Any:
-        """Make an input of a Python number that may differ at each call; returns its tracer."""
+        """Make an input of a number that may differ at each call; returns its tracer."""
         assert self.recorder is not None
-        array = numbers.as_input(view)
+        view, array = numbers.as_input(view)
         slot = Slot(view.path, array, "number", user_line(), view)
         self.slots.append(slot)
         self._slot_of[id(array)] = slot

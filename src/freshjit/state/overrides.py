@@ -17,6 +17,7 @@ from freshjit.errors import UnsupportedStateError
 from freshjit.state.guards import at, user_line
 from freshjit.state.naming import normal, parsed
 from freshjit.state.path import Path
+from freshjit.state.values import NUMBERS
 
 __all__ = ["Overrides"]
 
@@ -63,14 +64,14 @@ class Overrides:
         """Note that a place was read; refuse one named as dynamic that can hold no number (a string…)."""
         place = normal(str(path))
         self._read[place] = None
-        if type(value) in (int, float, complex) or place not in self.dynamic:
+        if type(value) in NUMBERS or place not in self.dynamic:
             return
         if isinstance(value, (str, bytes, int, float, complex, np.generic, type(None), type(Ellipsis))):
             where = user_line()
             raise UnsupportedStateError(
                 f"{path} was given to jit as dynamic, but holds {_described(value)}"
                 f"{at(where, 'read at')}.\n"
-                "Only Python numbers (int, float, complex) can change without a compilation, and what "
+                "Only numbers (int, float, complex and NumPy's) can change without a compilation, and what "
                 "contains them. Leave it out, or make it an array (jnp.asarray): arrays are inputs anyway."
             )
 

@@ -17,6 +17,8 @@ import jax
 import numpy as np
 
 __all__ = [
+    "NUMBERS",
+    "NUMPY_NUMBERS",
     "base_and_form",
     "form",
     "identity",
@@ -30,6 +32,21 @@ __all__ = [
 _PLAIN = frozenset(
     (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range, slice)
 )
+
+NUMPY_NUMBERS: frozenset[type] = frozenset(
+    np.dtype(f"{kind}{bits}").type
+    for kind, sizes in (
+        ("int", (8, 16, 32, 64)),
+        ("uint", (8, 16, 32, 64)),
+        ("float", (16, 32, 64)),
+        ("complex", (64, 128)),
+    )
+    for bits in sizes
+)
+"""The types of NumPy's scalars that JAX has, too."""
+
+NUMBERS: frozenset[type] = frozenset((int, float, complex)) | NUMPY_NUMBERS
+"""The types of numbers that may change from call to call without a compilation. A bool is a flag."""
 
 # Immutable values of libraries. What has no form below is compared with ==, which is never done with the
 # user's own classes.

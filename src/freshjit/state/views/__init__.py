@@ -33,7 +33,7 @@ from freshjit.state.guards import at, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.libraries import is_user_class
 from freshjit.state.path import Path
-from freshjit.state.values import base_and_form, is_iterator, is_plain, is_value_like
+from freshjit.state.values import NUMBERS, base_and_form, is_iterator, is_plain, is_value_like
 from freshjit.state.views import (
     array_copies,
     arrays,
@@ -120,7 +120,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if is_plain(value) or isinstance(value, np.generic):
         if capture.seeing.has_given(capture.by_key(path)):
             return capture.seeing.given_at(capture.by_key(path))
-        if type(value) in numbers.NUMBERS and capture.seeing.changes(path):
+        if type(value) in NUMBERS and capture.seeing.changes(path):
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
         return value

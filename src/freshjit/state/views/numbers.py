@@ -1,9 +1,10 @@
-"""Views of Python numbers that change: arithmetic that stays Python's, done again at each call.
+"""Views of numbers that change: arithmetic that stays Python's and NumPy's, done again at each call.
 
-A number that has changed between calls is seen as a ``NumberView``. Among Python numbers it computes
-like the number it stands for and remembers how; where it meets JAX it becomes a weakly typed scalar
-input; where its value is needed (a branch, an index, a format) the program is guarded on exactly
-what was needed: the outcome of the comparison, or the value of that expression.
+A number that has changed between calls is seen as a ``NumberView``: one of Python's, or a scalar of NumPy's.
+Among numbers it computes like the number it stands for and remembers how; where it meets JAX it becomes the
+scalar input that JAX makes of such a number, weakly typed if it is Python's; where its value is needed (a
+branch, an index, a format) the program is guarded on exactly what was needed: the outcome of the comparison,
+or the value of that expression.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import functools
 import math
 import operator
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +23,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from freshjit import _compat
+from freshjit.state import bytecode
 from freshjit.state.path import Path
+from freshjit.state.values import NUMBERS, NUMPY_NUMBERS
+from freshjit.state.views.replacements import replace_calls_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["NUMBERS", "NumberView", "add_up", "math_function", "plain_number", "view_number"]
+__all__ = ["NumberView", "add_up", "error_handling", "math_function", "plain_number", "view_number"]
 
-Number = int | float | complex
-NUMBERS = (int, float, complex)
+Number = int | float | complex | np.number[Any]
 
 
 def view_number(capture: Capture, value: Number, path: Path) -> NumberView:
@@ -40,7 +44,7 @@ def view_number(capture: Capture, value: Number, path: Path) -> NumberView:
 
 
 class NumberView:
-    """An int, float or complex of the user's state, or what Python arithmetic makes of such numbers.
+    """A number of the user's state, Python's or NumPy's, or what arithmetic makes of such numbers.
 
     Attributes:
         value: what it is in this call.
@@ -136,11 +140,17 @@ class NumberView:
         return format(self.concrete(), spec)
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("__array_interface__", "__array_struct__"):  # NumPy is to ask ``__array__``
+            raise AttributeError(name)
         found = getattr(self.value, name)  # whether there is such an attribute is a matter of the type
         if name in _PARTS:
             return _expression(self.capture, _PARTS[name], (self,))
         if name in _METHODS:
             return functools.partial(_expression, self.capture, _METHODS[name], (self,))
+        if type(self.value) in NUMPY_NUMBERS:
+            if name in _METHODS_OF_NUMPY:
+                return functools.partial(_method_of_numpy, self, name)
+            return found if name in _OF_THE_TYPE else getattr(self.concrete(), name)
         return getattr(self.concrete(), name) if callable(found) else found
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -149,7 +159,19 @@ class NumberView:
         return np.asarray(self.concrete(), dtype)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return getattr(ufunc, method)(*map(plain_number, inputs), **kwargs)
+        followed = method == "__call__" and not kwargs and getattr(np, ufunc.__name__, None) is ufunc
+        if not followed or not all(map(_is_number, inputs)):
+            return getattr(ufunc, method)(*map(plain_number, inputs), **kwargs)
+        frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        function = _operator_of(ufunc) if bytecode.is_at_operator(frame) else ufunc
+        if ufunc in _COMPARISONS:
+            return _outcome(self.capture, function, inputs)
+        return _expression(self.capture, function, inputs)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.concrete()[key]  # a scalar of NumPy's can be indexed as an array
+
+    __iter__ = None  # but not gone over
 
     def __copy__(self) -> NumberView:
         return self
@@ -196,14 +218,28 @@ def plain_number(value: Any) -> Any:
     return value.concrete() if type(value) is NumberView else value
 
 
-def _is_python_number(value: Any) -> bool:
-    return type(value) in (int, float, complex, bool, NumberView)
+def _is_number(value: Any) -> bool:
+    kind = type(value)
+    return kind is NumberView or kind in NUMBERS or kind is bool or kind is np.bool
+
+
+def _any_of_numpy(values: Iterable[Any]) -> bool:
+    return any(isinstance(value, np.generic) for value in values)
+
+
+def error_handling() -> Any:
+    """What becomes of NumPy's warnings (overflow, a division by zero): settings of NumPy's and Python's."""
+    return np.geterr(), np.geterrcall(), list(warnings.filters)
 
 
 def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
-    """``function(*operands)`` as Python computes it, remembered; errors are Python's own."""
+    """``function(*operands)`` as Python and NumPy compute it, remembered; errors are their own."""
     values = [o.value if type(o) is NumberView else o for o in operands]
     first = next(o for o in operands if type(o) is NumberView)
+    numpy_warns = isinstance(function, np.ufunc) or function in NUMPY_NUMBERS or _any_of_numpy(values)
+    if numpy_warns and error_handling() != capture.error_handling:
+        # The function has changed it for a while, as by np.errstate: at later calls it would not be so.
+        return function(*map(plain_number, operands))
     try:
         value = function(*values)
     except Exception as error:
@@ -220,7 +256,8 @@ def _expression(capture: Capture, function: Callable[..., Any], operands: tuple[
     if type(value) not in NUMBERS:
         capture.guard_outcome(result, value)
         return value
-    if function in _TYPE_VARIES:
+    varies = function in _TYPE_VARIES or isinstance(function, np.ufunc)
+    if varies and not _any_of_numpy(values):
         capture.guard_outcome(NumberView(capture, value, _type_of, (result,), first.path), type(value))
     return result
 
@@ -277,7 +314,8 @@ def _takes_any(dtype: Any, kind: type) -> bool:
     return np.dtype(dtype) == own or not jnp.issubdtype(dtype, jnp.integer)
 
 
-# 2 ** n is an int or a float, (-8.0) ** x a float or complex, depending on the values.
+# 2 ** n is an int or a float, (-8.0) ** x a float or complex, depending on the values; so is what ufuncs make
+# of Python's ints. What scalars of NumPy's give depends on their types.
 _TYPE_VARIES = (operator.pow,)
 
 # What a number has beside operators: arithmetic too.
@@ -287,10 +325,46 @@ _METHODS = {
     for name in ("conjugate", "is_integer", "bit_length", "bit_count", "as_integer_ratio")
 }
 
+# What a scalar of NumPy's has beside that: arithmetic, and what follows from its type.
+_METHODS_OF_NUMPY = frozenset(("astype", "clip", "conj", "copy", "item", "round", "tolist"))
+_OF_THE_TYPE = frozenset(("base", "dtype", "itemsize", "nbytes", "ndim", "shape", "size", "strides"))
+
+
+def _method_of_numpy(view: NumberView, name: str, *args: Any, **kwargs: Any) -> Any:
+    if name == "astype" and len(args) == 1 and not kwargs:
+        args = (np.dtype(args[0]),)
+    elif kwargs or not all(map(_is_number, args)):
+        return getattr(view.concrete(), name)(*map(plain_number, args), **kwargs)
+    return _expression(view.capture, _call_of(name), (view, *args))
+
+
+@functools.cache
+def _call_of(name: str) -> Callable[..., Any]:
+    """The method of this name as a function."""
+    return lambda value, *args: getattr(value, name)(*args)
+
+
+_COMPARISONS = (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal)
+_OPERATORS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+}
+
+
+def _operator_of(ufunc: Any) -> Callable[..., Any]:
+    """What a scalar of NumPy's computes with, where it asks for this ufunc because it meets a view."""
+    known = _OPERATORS.get(ufunc)
+    return ufunc if known is None else known
+
 
 def _binary(function: Callable[[Any, Any], Any], reflected: bool) -> Callable[[Any, Any], Any]:
     def operate(self: NumberView, other: Any) -> Any:
-        if _is_python_number(other):
+        if _is_number(other):
             operands = (other, self) if reflected else (self, other)
             return _expression(self.capture, function, operands)
         if isinstance(other, (jax.Array, _compat.Tracer)):
@@ -312,18 +386,25 @@ def _on_values(function: Callable[[Any, Any], Any], this: NumberView, other: Any
 
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def compare(self: NumberView, other: Any) -> Any:
-        if _is_python_number(other):
-            if function in _EQUALITY and type(other) is not NumberView and self.value != other:
+        if _is_number(other):
+            if function in _EQUALITY and _differs_as_python_does(self.value, other):
                 self.differs(other)
                 return function is operator.ne
             return _outcome(self.capture, function, (self, other))
         if isinstance(other, (jax.Array, _compat.Tracer)):
             return NotImplemented
-        if type(other).__module__ == "builtins":
+        if type(other) in (type(None), str) or (
+            type(other).__module__ == "builtins" and type(self.value) not in NUMPY_NUMBERS
+        ):
             return function(self.value, other)  # a string, None: never equal, whatever the value
         return function(self.concrete(), other)
 
     return compare
+
+
+def _differs_as_python_does(value: Any, other: Any) -> bool:
+    """Whether they are unequal numbers of Python's: NumPy may round one of them to the kind of the other."""
+    return type(other) is not NumberView and not _any_of_numpy((value, other)) and bool(value != other)
 
 
 def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -355,7 +436,7 @@ def _on_numbers(function: Callable[..., Any], args: tuple[Any, ...], instead: Ca
     view = next((a for a in args if type(a) is NumberView), None)
     if view is None:
         return instead(*args)
-    if not all(map(_is_python_number, args)):
+    if not all(map(_is_number, args)):
         return instead(*map(plain_number, args))
     return _expression(view.capture, function, args)
 
@@ -368,7 +449,7 @@ def math_function(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if over_items and len(args) == 1 and not kwargs:
             items = tuple(args[0])
-            if all(map(_is_python_number, items)):
+            if all(map(_is_number, items)):
                 return _on_numbers(_over_items(function), items, lambda *items: function(items))
             args = (items,)
         if kwargs:
@@ -411,7 +492,7 @@ def add_up(iterable: Iterable[Any], /, start: Any = 0) -> Any:
     items = (start, *iterable)
     if not any(type(item) is NumberView for item in items):
         return sum(items[1:], start)
-    count = next((i for i, item in enumerate(items) if not _is_python_number(item)), len(items))
+    count = next((i for i, item in enumerate(items) if not _is_number(item)), len(items))
     total = start
     if count > 1:
         total = _on_numbers(_over_items(_sum_from_first), items[:count], lambda *n: _sum_from_first(n))
@@ -424,7 +505,46 @@ def _sum_from_first(numbers: tuple[Any, ...]) -> Any:
     return sum(numbers[1:], numbers[0])
 
 
-def as_input(view: NumberView) -> jax.Array:
-    """The weakly typed scalar that JAX makes of a Python number."""
+def as_input(view: NumberView) -> tuple[NumberView, jax.Array]:
+    """What the input is at each call, and the scalar that JAX makes of it: weakly typed if it is Python's.
+
+    JAX refuses an int of Python's that is too large for it. Of one of NumPy's it takes the lower bits where
+    it makes an array of it, but all of it to make a float of it: such a one is no input either.
+    """
+    kind = type(view.value)
+    if kind in (np.int64, np.uint64):
+        own = jax.dtypes.canonicalize_dtype(kind)
+        if own != kind:
+            fits = _within(own)
+            view = NumberView(view.capture, fits(view.value), fits, (view,), view.path)
     with jax.ensure_compile_time_eval():
-        return jnp.asarray(view.value)
+        return view, jnp.asarray(view.value)
+
+
+@functools.cache
+def _within(dtype: Any) -> Callable[[Any], Any]:
+    """A function that gives back the integers that fit this dtype, and raises OverflowError for others."""
+    lowest, highest = np.iinfo(dtype).min, np.iinfo(dtype).max
+
+    def within(value: Any) -> Any:
+        if lowest <= value <= highest:
+            return value
+        raise OverflowError(f"{value} does not fit {dtype}")
+
+    return within
+
+
+def _number_class(cls: type) -> Callable[..., Any]:
+    """A class of NumPy's scalars, to be called by traced code."""
+
+    @functools.wraps(cls, updated=())
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and type(args[0]) is NumberView:
+            return _expression(args[0].capture, cls, args)
+        return cls(*args, **kwargs)
+
+    return make
+
+
+for scalar in NUMPY_NUMBERS:
+    replace_calls_in_captures(scalar, _number_class(scalar))

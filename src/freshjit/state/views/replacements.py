@@ -80,9 +80,18 @@ def replace_class_in_captures(real: type, stand_in: type, methods: frozenset[str
     note_stand_in(stand_in, real)
 
 
+# By id of a library's class: (the class, what is called in its place).
+_call_stand_ins: dict[int, tuple[type, Any]] = {}
+
+
+def replace_calls_in_captures(real: type, called: Any) -> None:
+    """Let traced code find ``called`` for a class that it reads only to call it."""
+    _call_stand_ins[id(real)] = (real, called)
+
+
 def may_have_stand_in(value: Any) -> bool:
     """Whether it is a class that some code finds something else for."""
-    return id(value) in _class_stand_ins
+    return id(value) in _class_stand_ins or id(value) in _call_stand_ins
 
 
 def class_read_now(cls: type) -> Any:
@@ -100,6 +109,9 @@ def class_read_by(cls: Any, code: types.CodeType, offset: int | None = None) -> 
 
     Also if the code nowhere compares by identity, which is how it could tell a stand-in from the class.
     """
+    if id(cls) in _call_stand_ins:
+        called = offset is not None and bytecode.is_only_called(code, offset)
+        return _call_stand_ins[id(cls)][1] if called else cls
     known = _class_stand_ins.get(id(cls))
     if known is None:
         return cls
