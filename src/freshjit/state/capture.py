@@ -106,6 +106,7 @@ class Capture:
         self.made: dict[int, tuple[Any, list[Mutable]]] = {}  # by id: what the run itself has made
         self.growing: dict[int, growing.GrowingCopy] = {}  # by id of the original
         self.partly: dict[int, growing.PartialCopy] = {}  # the same
+        self.tallies: set[Path] = set()  # dicts that count: the numbers in them are expected to change
         self.keyed: dict[Path, Path] = {}  # items of dicts: by the path with its position, that with its key
         self.namespaces: dict[int, namespaces.Namespace] = {}
         self.cells: dict[int, Any] = {}

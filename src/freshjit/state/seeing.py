@@ -39,18 +39,23 @@ class Seeing:
     given: Mapping[Any, Any] | None = None
     joined: bool = False
 
-    def changes(self, path: Path) -> bool:
-        """Whether the Python number at ``path`` is to be seen as one that changes."""
+    def changes(self, path: Path, expected: bool = False) -> bool:
+        """Whether the Python number at ``path`` is to be seen as one that changes.
+
+        Parameters:
+            expected: whether that can be told before it has changed.
+        """
         if self.plain_numbers:
             return False
         kind = None if self.overrides is None else self.overrides.kind(path)
         if kind == "dynamic":
             return path.trail not in self.rigid
         # A number at a root is a static argument: the user has asked for its value.
-        if kind == "static" or path.parent is None or not self.changing:
+        if kind == "static" or path.parent is None or not (self.changing or expected):
             return False
         trail = path.trail
-        return trail not in self.rigid and (trail in self.changing or alike(trail) in self.changing)
+        changes = expected or trail in self.changing or alike(trail) in self.changing
+        return changes and trail not in self.rigid
 
     def has_given(self, path: Path) -> bool:
         """Whether a value was given for what is at ``path``."""

@@ -120,7 +120,7 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if is_plain(value) or isinstance(value, np.generic):
         if capture.seeing.has_given(capture.by_key(path)):
             return capture.seeing.given_at(capture.by_key(path))
-        if type(value) in NUMBERS and capture.seeing.changes(path):
+        if type(value) in NUMBERS and capture.seeing.changes(path, path.parent in capture.tallies):
             return numbers.view_number(capture, cast(Any, value), path)
         capture.guard(path, "value", value)
         return value

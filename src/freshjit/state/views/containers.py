@@ -356,6 +356,8 @@ def new_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     view: Any = kind.__new__(kind)
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
+    if kind is collections.Counter or getattr(value, "default_factory", None) in (int, float):
+        capture.tallies.add(path)
     return capture.remember(value, view, path)
 
 
