@@ -356,7 +356,9 @@ def new_dict(capture: Capture, value: dict[Any, Any], path: Path) -> Any:
     view: Any = kind.__new__(kind)
     if isinstance(value, collections.defaultdict):
         view.default_factory = capture.view(value.default_factory, path.attr("default_factory"))
-    if kind is collections.Counter or getattr(value, "default_factory", None) in (int, float):
+        if value.default_factory in (int, float):
+            capture.tallies.add(path)
+    elif kind is collections.Counter:
         capture.tallies.add(path)
     return capture.remember(value, view, path)
 
