@@ -45,12 +45,14 @@ def class_namespaces(*classes):
     return [dict(cls.__dict__) for cls in classes]
 
 
-def unchanged(before, *classes):
-    """Whether the classes hold the very same entries as before."""
-    now = class_namespaces(*classes)
-    return all(
-        a.keys() == b.keys() and all(a[k] is b[k] for k in a) for a, b in zip(before, now, strict=True)
-    )
+def changed_entries(before, *classes):
+    """The entries of classes that are other objects than before, have come or have gone."""
+    return [
+        (cls.__name__, name, then.get(name), now.get(name))
+        for cls, then, now in zip(classes, before, class_namespaces(*classes), strict=True)
+        for name in {**then, **now}
+        if name not in then or name not in now or then[name] is not now[name]
+    ]
 
 
 def contents(value):

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.support import class_namespaces, contents, same, unchanged
+from tests.support import changed_entries, class_namespaces, contents, same
 
 from freshjit import jit
 from freshjit.programs import commit
@@ -202,7 +202,7 @@ def test_error_while_tracing_leaves_everything_as_it_was(point, error):
         with pytest.raises(error):
             f(model, 2.0, True)
         assert state.now() == before
-        assert unchanged(classes, Model, Inner, Slotted)
+        assert not changed_entries(classes, Model, Inner, Slotted)
     reference = Model()
     for _ in range(2):
         for m in (model, reference):
@@ -214,7 +214,7 @@ def test_error_while_tracing_leaves_everything_as_it_was(point, error):
         assert len(model.items) == len(reference.items)
         assert model.buffer.tolist() == reference.buffer.tolist()
         assert model.alias is model.items
-    assert unchanged(classes, Model, Inner, Slotted)
+    assert not changed_entries(classes, Model, Inner, Slotted)
 
 
 @pytest.mark.leaks
@@ -226,7 +226,7 @@ def test_error_after_writes_leaves_no_tracer_and_no_hook():
     with pytest.raises(ValueError, match="after writes"):
         jit(after_writes, static_argnums=2)(model, 2.0, True)
     assert state.now() == before
-    assert unchanged(classes, Model, Inner, Slotted)
+    assert not changed_entries(classes, Model, Inner, Slotted)
 
 
 def test_error_of_jax_while_tracing():

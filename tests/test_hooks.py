@@ -11,7 +11,7 @@ import types
 import jax
 import jax.numpy as jnp
 import pytest
-from tests.support import class_namespaces, unchanged
+from tests.support import changed_entries, class_namespaces
 
 from freshjit import jit
 from freshjit.state.active import thread
@@ -97,7 +97,7 @@ def hooks():
     before = class_namespaces(*classes)
     yield installed
     installed.remove()
-    assert unchanged(before, *classes)
+    assert not changed_entries(before, *classes)
 
 
 def behaviour():
@@ -222,7 +222,7 @@ def test_removal_restores_the_very_same_entries(hooks):
     hooks.add(Child)
     hooks.add(Base)
     hooks.remove()
-    assert unchanged(before, Base, Child)
+    assert not changed_entries(before, Base, Child)
     assert Base not in hooks
     assert not hooked_classes
 
@@ -235,7 +235,7 @@ def test_hooks_stay_until_the_last_user_has_gone():
     first.remove()
     assert isinstance(Base.__dict__["method"], ClassEntry)
     second.remove()
-    assert unchanged(before, Base)
+    assert not changed_entries(before, Base)
 
 
 def test_removing_twice_is_harmless():
@@ -250,7 +250,7 @@ def test_adding_twice_counts_once():
     hooks.add(Base)
     hooks.add(Base)
     hooks.remove()
-    assert unchanged(before, Base)
+    assert not changed_entries(before, Base)
 
 
 def test_class_changed_meanwhile_keeps_the_change():
@@ -343,7 +343,7 @@ def test_class_dictionaries_are_identical_after_a_call():
     before = class_namespaces(Model, Base)
     step = jit(model.step)
     assert step(2.0).tolist() == [17.0, 17.0]
-    assert unchanged(before, Model, Base)
+    assert not changed_entries(before, Model, Base)
     assert model.w == 6
     assert thread.capture is None
 
@@ -358,7 +358,7 @@ def test_other_instances_of_a_hooked_class_behave_as_always_inside():
 
     before = class_namespaces(Base, Child)
     assert float(f(2.0)) == 16 + 108 + 7
-    assert unchanged(before, Base, Child)
+    assert not changed_entries(before, Base, Child)
 
 
 def test_exception_inside_removes_hooks():
@@ -372,7 +372,7 @@ def test_exception_inside_removes_hooks():
 
     with pytest.raises(RuntimeError):
         f(1.0)
-    assert unchanged(before, Base, Child)
+    assert not changed_entries(before, Base, Child)
     assert model.w == 2
     assert thread.capture is None
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from tests.support import Compilations, class_namespaces, unchanged
+from tests.support import Compilations, changed_entries, class_namespaces
 
 from freshjit import UnstableStateError, UnsupportedStateError, jit
 
@@ -91,7 +91,7 @@ def test_own_objects_of_one_class_while_others_run_eager_code():
     before = class_namespaces(Model)
     jobs = [lambda i=i: (jitted if i % 2 else eager)(i) for i in range(THREADS)]
     run_together(*jobs)
-    assert unchanged(before, Model)
+    assert not changed_entries(before, Model)
 
 
 def test_eager_reader_of_an_object_that_another_thread_traces():
@@ -222,7 +222,7 @@ def test_error_in_one_thread_leaves_the_others_alone():
 
     before = class_namespaces(Model)
     run_together(*[lambda i=i: (failing if i % 2 else working)(i) for i in range(THREADS)])
-    assert unchanged(before, Model)
+    assert not changed_entries(before, Model)
 
 
 # -- what other threads do while a function is traced ---------------------------------------------------
