@@ -13,7 +13,6 @@ import numpy as np
 from freshjit.errors import StateMismatchError, UnsupportedStateError
 from freshjit.programs import commit
 from freshjit.programs.probe import read as read_path
-from freshjit.state import views
 from freshjit.state.active import thread
 from freshjit.state.arguments import parameters_of, plan, root_of
 from freshjit.state.capture import Capture
@@ -25,7 +24,7 @@ from freshjit.state.record import Entry, Mutable
 from freshjit.state.run import directly, view_arguments
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
-from freshjit.state.views import array_copies, arrays, containers, made, places
+from freshjit.state.views import array_copies, arrays, containers, kinds, made, places
 from freshjit.state.views.apart import Apart, Change
 from freshjit.tracebacks import boundary
 from freshjit.tree import State, as_found, check_shape, some_of
@@ -317,7 +316,7 @@ def _view_functional(capture: Capture, value: Functional[Any, Any], path: Path) 
     return capture.remember(value, value, path)
 
 
-views.register(Functional, _view_functional)
+kinds.register(Functional, _view_functional)
 
 
 def _is_whole_array(thing: Any) -> TypeGuard[arrays.Source | array_copies.PlainCopy]:

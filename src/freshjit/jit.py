@@ -20,10 +20,11 @@ from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
-from freshjit.state import recipes, views
+from freshjit.state import recipes
 from freshjit.state.active import present, thread
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
+from freshjit.state.views import kinds
 from freshjit.tracebacks import boundary, hide_own_frames
 from freshjit.wrapper import Wrapper
 
@@ -195,7 +196,7 @@ def _view_fresh_jit(capture: Capture, value: FreshJit[Any, Any], path: Path) -> 
     return view
 
 
-views.register(FreshJit, _view_fresh_jit)
+kinds.register(FreshJit, _view_fresh_jit)
 
 
 def _store_of(function: Any, options: Options) -> Store:

@@ -17,12 +17,11 @@ import jax.numpy as jnp
 from freshjit import live
 from freshjit.errors import StateMismatchError
 from freshjit.jit import FreshJit, jit
-from freshjit.state import views
 from freshjit.state.active import present, thread
 from freshjit.state.arguments import POSITIONAL, parameters_of
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
-from freshjit.state.views import arrays, loops, places
+from freshjit.state.views import arrays, kinds, loops, places
 from freshjit.state.views import transforms as inside
 from freshjit.state.views.apart import named
 from freshjit.tracebacks import boundary
@@ -138,7 +137,7 @@ def _view_transformed(capture: Capture, value: Transformed, path: Path) -> Any:
     return view
 
 
-views.register(Transformed, _view_transformed)
+kinds.register(Transformed, _view_transformed)
 
 
 def _compiled(transform: Function, function: Function, options: dict[str, Any], *args: Any) -> Any:

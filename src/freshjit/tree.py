@@ -11,7 +11,6 @@ import numpy as np
 
 from freshjit import _compat, live
 from freshjit.errors import StateMismatchError
-from freshjit.state import views
 from freshjit.state.active import thread
 from freshjit.state.arguments import root_of
 from freshjit.state.capture import Capture
@@ -19,7 +18,7 @@ from freshjit.state.path import Path
 from freshjit.state.run import directly
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
-from freshjit.state.views import places
+from freshjit.state.views import kinds, places
 from freshjit.tracebacks import boundary
 
 __all__ = ["State", "as_found", "check_shape", "some_of"]
@@ -235,4 +234,4 @@ def _view_state(capture: Capture, value: State, path: Path) -> Any:
     return capture.remember(value, view, path)
 
 
-views.register(State, _view_state)
+kinds.register(State, _view_state)

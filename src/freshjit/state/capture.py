@@ -36,12 +36,12 @@ from freshjit.state.views import (
     classdict,
     classes,
     growing,
+    kinds,
     namespaces,
     numbers,
     objects,
     pybuiltins,
     unseen,
-    view_of,
 )
 
 __all__ = ["Capture"]
@@ -143,7 +143,7 @@ class Capture:
             if entry.path is not path:
                 self.guard(path, "alias", entry.path)
             return entry.view
-        return view_of(self, value, path)
+        return kinds.view_of(self, value, path)
 
     def remember(self, original: Any, view: Any, path: Path) -> Any:
         """Note that ``view`` stands for ``original``, whose first path is ``path``."""
