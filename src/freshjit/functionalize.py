@@ -24,7 +24,14 @@ from freshjit.state.record import Entry, Mutable
 from freshjit.state.run import directly, view_arguments
 from freshjit.state.seeing import Seeing
 from freshjit.state.values import is_plain
-from freshjit.state.views import array_copies, arrays, containers, kinds, made, places
+from freshjit.state.views import (
+    array_copies,
+    arrays,
+    elements,
+    kinds,
+    made,
+    places,
+)
 from freshjit.state.views.apart import Apart, Change
 from freshjit.tracebacks import boundary
 from freshjit.tree import State, as_found, check_shape, some_of
@@ -371,13 +378,13 @@ def _entries(capture: Capture, path: Path, value: Any) -> Iterator[tuple[Path, A
         yield path, value
     elif isinstance(value, tuple):
         for i, part in enumerate(tuple.__iter__(value)):
-            yield from _entries(capture, containers.element(path, value, i), part)
+            yield from _entries(capture, elements.element(path, value, i), part)
     elif isinstance(value, (list, collections.deque)):
         for i, part in enumerate(value):
-            yield from _entries(capture, containers.element(path, value, i), part)
+            yield from _entries(capture, elements.element(path, value, i), part)
     elif isinstance(value, dict):
         for key, part in dict.items(value):
-            yield from _entries(capture, containers.element(path, value, key), part)
+            yield from _entries(capture, elements.element(path, value, key), part)
     elif id(value) in capture.objects:
         for leaf in places.under(capture, value, path):
             yield leaf.path, arrays.to_jax(leaf.value)

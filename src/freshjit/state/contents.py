@@ -10,7 +10,7 @@ import array
 import collections
 import functools
 import itertools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,12 @@ __all__ = [
     "OrderedSet",
     "base_of",
     "fill_buffer",
+    "items_of",
     "members",
     "moved",
+    "pairs_of",
     "refill_set",
+    "same_things",
     "set_shape",
 ]
 
@@ -49,6 +52,22 @@ def members(container: Any) -> list[Any]:
     """The elements, or the keys of a dict, in their order."""
     kind = type(container)
     return list((kind if issubclass(kind, _InOrder) else base_of(container)).__iter__(container))
+
+
+def items_of(container: Any) -> list[Any]:
+    """The elements that Python's own class holds, in its order."""
+    return list(base_of(container).__iter__(container))
+
+
+def pairs_of(mapping: dict[Any, Any]) -> Any:
+    """The items in the mapping's own order (an OrderedDict keeps one that dict's methods do not see)."""
+    ordered = isinstance(mapping, collections.OrderedDict)
+    return collections.OrderedDict.items(mapping) if ordered else dict.items(mapping)
+
+
+def same_things(a: Sequence[Any], b: Sequence[Any]) -> bool:
+    """Whether they hold the very same things, in the same order."""
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
 
 
 def moved(now: Iterable[Any], before: Collection[Any]) -> list[Any]:

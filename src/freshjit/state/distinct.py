@@ -24,7 +24,7 @@ from freshjit import _compat
 from freshjit.state.hooks import class_entry
 from freshjit.state.path import Path
 from freshjit.state.record import Entry, Write
-from freshjit.state.views import containers
+from freshjit.state.views import copies, dicts
 from freshjit.state.views.memory import CapturedArray
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ _UNCHANGING = (
     types.MappingProxyType,
     weakref.ref,
     _compat.Tracer,
-    *containers.DICT_VIEWS,
+    *dicts.DICT_VIEWS,
 )
 # Seen as such by no code.
 _NEVER = (types.ModuleType, types.CellType, staticmethod, classmethod)
@@ -148,7 +148,7 @@ def _dicts(capture: Capture) -> Iterator[list[Path]]:
 
     yield [state.path.to("dict") for state in states if uses(state, names)]
     for mapping in capture.mutables:
-        if isinstance(mapping, containers.MappingCopy) and mapping.is_dict:
+        if isinstance(mapping, copies.MappingCopy) and mapping.is_dict:
             if capture.original_of(mapping.contents) is None:
                 continue
             written = {name for name in mapping.written() if isinstance(name, str)}

@@ -27,7 +27,7 @@ from freshjit.state.assignment import as_written
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.values import is_by_value
-from freshjit.state.views import containers
+from freshjit.state.views import dicts, elements
 from freshjit.state.views.growing import GrowingCopy, Later, PartialCopy
 from freshjit.state.views.numbers import plain_number
 
@@ -178,7 +178,7 @@ class _Container:
         """What stands for what is in it at a key; GAP if it has to be looked at."""
         if type(found) not in _GROWING and type(found) not in _MAPPINGS and type(found) is not tuple:
             return GAP
-        return _stand_in(self._capture, found, containers.element(self._path, self._value, key), spot)
+        return _stand_in(self._capture, found, elements.element(self._path, self._value, key), spot)
 
 
 class _Sequence(_Container):
@@ -203,7 +203,7 @@ class _Sequence(_Container):
             while at < len(value) and self._is_unseen():
                 found = self._found(value[at], at, item)
                 if found is GAP:
-                    found = capture.view(value[at], containers.element(path, value, at))
+                    found = capture.view(value[at], elements.element(path, value, at))
                 yield found
                 at += 1
         if not self._is_unseen() or item is None:
@@ -398,9 +398,9 @@ def _view_partly(capture: Capture, value: dict[Any, Any], path: Path) -> Partial
             return capture.view(item, place)
         return Later(item, place)
 
-    view = containers.new_dict(capture, value, path)
+    view = dicts.new_dict(capture, value, path)
     copy = capture.partly[id(value)] = PartialCopy(capture, view, path)
-    containers.fill_dict(capture, value, view, path, see)
+    dicts.fill_dict(capture, value, view, path, see)
     copy.begin()
     if id(value) not in capture.partly:  # something in it leads back to it, and shows all of it
         copy.look_at_all()

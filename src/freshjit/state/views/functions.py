@@ -25,7 +25,7 @@ from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Write
 from freshjit.state.values import is_plain
-from freshjit.state.views import appending, classdict, containers, modules, transforms
+from freshjit.state.views import appending, classdict, copies, modules, transforms
 from freshjit.state.views.attributes import FunctionState
 from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import plain_number
@@ -250,7 +250,7 @@ def _view_attributes(capture: Capture, value: Any, view: Any, path: Path) -> Non
         capture.guard(path.to("dict"), "keys", tuple(value.__dict__))
     for name, content in value.__dict__.items():
         view.__dict__[name] = capture.view(content, path.attr(name))
-    capture.mutable(containers.MappingCopy(view.__dict__, path, ("setattr", "delattr")))
+    capture.mutable(copies.MappingCopy(view.__dict__, path, ("setattr", "delattr")))
 
 
 def view_static(capture: Capture, value: Any, path: Path) -> Any:

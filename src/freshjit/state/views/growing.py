@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from freshjit.state.contents import items_of
 from freshjit.state.hooks import GAP
 from freshjit.state.path import Path
 from freshjit.state.record import Write
-from freshjit.state.views import containers
+from freshjit.state.views import copies
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["GrowingCopy", "Later", "PartialCopy"]
 
 
-class GrowingCopy(containers.SequenceCopy):
+class GrowingCopy(copies.SequenceCopy):
     """What is appended to a list or deque whose contents are unknown, until somebody looks at it.
 
     Its snapshots say whether it had been looked at then: ``(looked at, items)``. Until then the items are
@@ -34,7 +35,7 @@ class GrowingCopy(containers.SequenceCopy):
     def look(self, view: Any) -> None:
         """From now on ``view``, which shows what the real one holds, is what traced code sees."""
         appended, self.view, self.known = self.view, view, True
-        self.initial = containers.items_of(view)
+        self.initial = items_of(view)
         view.extend(appended)
 
     def writes(self, capture: Capture) -> Iterator[Write]:
@@ -80,7 +81,7 @@ class Later:
         self.original, self.path, self.view = original, path, GAP
 
 
-class PartialCopy(containers.MappingCopy):
+class PartialCopy(copies.MappingCopy):
     """A dict of which the lists in it have not been looked at; traced code has what stands for it."""
 
     def __init__(self, capture: Capture, contents: dict[Any, Any], path: Path) -> None:

@@ -36,11 +36,14 @@ from freshjit.state.values import NUMBERS, base_and_form, is_iterator, is_plain,
 from freshjit.state.views import (
     array_copies,
     arrays,
+    buffers,
     callbacks,
     carriers,
     classes,
     containers,
+    dicts,
     ecosystem,
+    elements,
     exceptions,
     functions,
     loops,
@@ -50,6 +53,7 @@ from freshjit.state.views import (
     opaque,
     outside,
     reporting,
+    sets,
     transforms,
 )
 
@@ -64,17 +68,17 @@ _RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, r
 
 _EXACT: dict[type, View] = {
     list: containers.view_list,
-    dict: containers.view_dict,
-    tuple: containers.view_tuple,
-    set: containers.view_set,
-    frozenset: containers.view_set,
+    dict: dicts.view_dict,
+    tuple: elements.view_tuple,
+    set: sets.view_set,
+    frozenset: sets.view_set,
     collections.deque: containers.view_deque,
-    collections.OrderedDict: containers.view_dict,
-    collections.defaultdict: containers.view_dict,
-    collections.Counter: containers.view_dict,
+    collections.OrderedDict: dicts.view_dict,
+    collections.defaultdict: dicts.view_dict,
+    collections.Counter: dicts.view_dict,
     types.SimpleNamespace: containers.view_namespace,
-    types.MappingProxyType: containers.view_mapping_proxy,
-    **dict.fromkeys(containers.DICT_VIEWS, containers.view_dict_view),
+    types.MappingProxyType: dicts.view_mapping_proxy,
+    **dict.fromkeys(dicts.DICT_VIEWS, dicts.view_dict_view),
     np.ndarray: arrays.view_numpy,
     types.FunctionType: functions.view_function,
     types.MethodType: functions.view_method,
@@ -91,9 +95,9 @@ _EXACT: dict[type, View] = {
     jax.custom_batching.custom_vmap: carriers.view_custom_vmap,
     type(functools.lru_cache(lambda: None)): functions.view_memoised,
     weakref.ref: functions.view_weakref,
-    bytearray: containers.view_buffer,
-    array.array: containers.view_buffer,
-    memoryview: containers.view_memory,
+    bytearray: buffers.view_buffer,
+    array.array: buffers.view_buffer,
+    memoryview: buffers.view_memory,
     slice: containers.view_slice,
     threading.local: containers.view_thread_local,
     contextvars.Context: functions.view_context,
@@ -145,13 +149,13 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, property):
         return objects.view_property(capture, value, path)
     if isinstance(value, tuple):
-        return containers.view_tuple(capture, value, path)
+        return elements.view_tuple(capture, value, path)
     if isinstance(value, (set, frozenset)):
-        return containers.view_set(capture, value, path)
+        return sets.view_set(capture, value, path)
     if isinstance(value, (dict, list, collections.deque)):
         return containers.view_subclass(capture, value, path)
     if isinstance(value, (bytearray, array.array)):
-        return containers.view_buffer(capture, value, path)
+        return buffers.view_buffer(capture, value, path)
     if isinstance(value, (int, float, complex, str, bytes)):
         return _subclass_of_plain(capture, value, path)
     if isinstance(value, weakref.ref):

@@ -24,7 +24,7 @@ from freshjit.state.record import Mutable, Write
 from freshjit.state.values import is_plain
 from freshjit.state.views import array_copies, arrays
 from freshjit.state.views.arrays import STAND_INS
-from freshjit.state.views.containers import MappingCopy, SequenceCopy
+from freshjit.state.views.copies import MappingCopy, SequenceCopy
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture

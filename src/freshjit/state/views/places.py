@@ -25,7 +25,7 @@ from freshjit.state.libraries import is_library_function
 from freshjit.state.path import Path
 from freshjit.state.record import Mutable
 from freshjit.state.values import is_iterator, is_plain
-from freshjit.state.views import containers, objects
+from freshjit.state.views import copies, elements, objects
 from freshjit.state.views.namespaces import Namespace
 from freshjit.state.views.numbers import NumberView
 
@@ -344,7 +344,7 @@ class _Walk:
             return
         if isinstance(value, tuple):
             for i, item in enumerate(tuple.__iter__(value)):
-                self.visit(item, containers.element(path, value, i), thing, key, (*steps, i))
+                self.visit(item, elements.element(path, value, i), thing, key, (*steps, i))
             return
         if id(value) in self._seen:
             return
@@ -363,21 +363,21 @@ class _Walk:
         thing: Any = self._things.get(id(value))
         if thing is None:
             return
-        by_name = isinstance(thing, containers.MappingCopy) and thing.set_action != "setitem"
-        mapping = isinstance(thing, containers.MappingCopy)
+        by_name = isinstance(thing, copies.MappingCopy) and thing.set_action != "setitem"
+        mapping = isinstance(thing, copies.MappingCopy)
         items: list[tuple[Any, Any]] = list(dict.items(thing.contents) if mapping else enumerate(value))
         for key, part in items:
-            place = path.attr(key) if by_name else containers.element(path, value, key)
+            place = path.attr(key) if by_name else elements.element(path, value, key)
             yield place, part, thing, key
 
     def _adopt(self, value: Any, path: Path) -> None:
         """Give locations to the contents of something that was made during this run."""
         if isinstance(value, dict):
-            self._things[id(value)] = containers.MappingCopy(value, path, ("setitem", "delitem"))
+            self._things[id(value)] = copies.MappingCopy(value, path, ("setitem", "delitem"))
         elif isinstance(value, (list, collections.deque)):
-            self._things[id(value)] = containers.SequenceCopy(value, path)
+            self._things[id(value)] = copies.SequenceCopy(value, path)
         elif hasattr(value, "__dict__"):
-            self._things[id(value)] = containers.MappingCopy(value.__dict__, path, ("setattr", "delattr"))
+            self._things[id(value)] = copies.MappingCopy(value.__dict__, path, ("setattr", "delattr"))
 
     def _attributes(self, state: objects.ObjectState, path: Path) -> Iterator[tuple[Path, Any, Any, Any]]:
         capture = self.capture

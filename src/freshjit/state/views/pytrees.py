@@ -9,7 +9,7 @@ import jax
 from freshjit import _compat
 from freshjit.state import hooks
 from freshjit.state.path import Path
-from freshjit.state.views import containers, objects
+from freshjit.state.views import containers, dicts, objects
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -43,8 +43,8 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
         _adopt_node(capture, rebuilt, original, path)
         return rebuilt
     capture.remember(original, rebuilt, path)
-    if kind in containers.OWN_KEYS:
-        containers.put_in_order(capture, rebuilt, original, path)
+    if kind in dicts.OWN_KEYS:
+        dicts.put_in_order(capture, rebuilt, original, path)
     pairs = list(rebuilt.items()) if isinstance(rebuilt, dict) else enumerate(rebuilt)
     for key, item in pairs:
         rebuilt[key] = adopt_argument(capture, item, original[key], path.item(key))
