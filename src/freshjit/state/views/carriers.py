@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from freshjit import _compat
 from freshjit.state.libraries import runs_user_code
 from freshjit.state.path import Path
-from freshjit.state.views import modules, transforms
+from freshjit.state.views import modules, rules
 from freshjit.state.views.library_calls import Ufunc
 
 if TYPE_CHECKING:
@@ -46,10 +46,8 @@ def view_custom_derivative(capture: Capture, value: Any, path: Path) -> Any:
     if not runs_user_code(value):
         return _as_it_is(capture, value, path)
     capture.guard(path, "type", type(value))
-    stateful = transforms.StatefulVjp if isinstance(value, jax.custom_vjp) else transforms.StatefulJvp
-    return _with_views(
-        capture, value, transforms.as_kind(value, stateful), ("fun", "jvp", "fwd", "bwd"), path
-    )
+    stateful = rules.StatefulVjp if isinstance(value, jax.custom_vjp) else rules.StatefulJvp
+    return _with_views(capture, value, rules.as_kind(value, stateful), ("fun", "jvp", "fwd", "bwd"), path)
 
 
 def view_custom_vmap(capture: Capture, value: Any, path: Path) -> Any:
@@ -57,7 +55,7 @@ def view_custom_vmap(capture: Capture, value: Any, path: Path) -> Any:
     if not runs_user_code(value):
         return _as_it_is(capture, value, path)
     capture.guard(path, "type", type(value))
-    view = transforms.as_kind(value, transforms.StatefulVmap)
+    view = rules.as_kind(value, rules.StatefulVmap)
     return _with_views(capture, value, view, ("fun", "vmap_rule"), path)
 
 
@@ -76,7 +74,7 @@ def view_ufunc(capture: Capture, ufunc: Any, path: Path) -> Any:
     if not runs_user_code(ufunc):
         return _as_it_is(capture, ufunc, path)
     capture.guard(path, "type", type(ufunc))
-    live = transforms.as_kind(ufunc, _LiveUfunc)
+    live = rules.as_kind(ufunc, _LiveUfunc)
     view = capture.remember(ufunc, Ufunc(live), path)
     for name, part in vars(ufunc).items():
         vars(live)[name] = capture.view(part, path.to("dictitem", name, str(path)))
