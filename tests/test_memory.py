@@ -1,5 +1,6 @@
 """freshjit keeps nothing of the user's alive, and its own books do not grow."""
 
+import contextlib
 import functools
 import gc
 import sys
@@ -76,6 +77,57 @@ def test_last_instance_dies_without_the_cycle_collector():
     try:
         del model
         assert reference() is None
+    finally:
+        gc.enable()
+
+
+class Runs:
+    """A function that does one thing for each way in which a run could end up referring to itself."""
+
+    def __init__(self, way):
+        self.way, self.w, self.count, self.layers = way, jnp.ones(4), 0, [np.ones(4, np.float32)]
+
+    def __call__(self, x):
+        if self.way == "an error":
+            raise KeyError(self.w * x)
+        if self.way == "an error of JAX's":
+            return self.w if x > 0 else x
+        if self.way == "writes":
+            self.count += 1
+            self.w = self.w * x
+            type(self).runs = getattr(type(self), "runs", 0) + 1
+        if self.way == "transforms":
+
+            def body(carry, _):
+                self.w = self.w + carry
+                return carry, None
+
+            jax.lax.scan(body, x, None, length=2)
+            return jax.grad(lambda y: (self.w * y).sum())(x)
+        if self.way == "builtins":
+            return getattr(self, "w") * len(vars(self))  # noqa: B009 - a builtin that reads is wanted
+        if self.way == "hands out":
+            self.later = lambda: x
+            return self
+        return self.w * x + self.layers[0]
+
+
+@pytest.mark.parametrize(
+    "way", ["reads", "writes", "transforms", "builtins", "hands out", "an error", "an error of JAX's"]
+)
+def test_what_was_compiled_and_dropped_dies_without_the_cycle_collector(way):
+    function = Runs(way)
+    reference, weights = weakref.ref(function), weakref.ref(function.w)
+    jitted = jit(function)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(2):
+            with contextlib.suppress(KeyError, jax.errors.TracerBoolConversionError):
+                jitted(2.0)
+        del function, jitted
+        assert reference() is None
+        assert weights() is None
     finally:
         gc.enable()
 

@@ -463,6 +463,15 @@ class Capture:
         self.classes_before = {}
         self._keep.clear()
 
+    def let_go(self) -> None:
+        """Part from what refers back to it, once nothing is asked of it any more.
+
+        So it goes at once, and with it the user's function and all that this refers to, and not when the
+        garbage collector comes by: arrays can be large.
+        """
+        for name in ("pathless", "builtins", "hooks"):
+            vars(self).pop(name, None)
+
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
         """Run real code on real things for a moment: no hook sees anything."""

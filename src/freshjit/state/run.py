@@ -93,12 +93,15 @@ def trace(
 
     _name_after(traced, capture.function, arguments)
     inputs = [a.of(args, kwargs) for a in arguments if a.kind == "traced"]
-    jaxpr = jax.make_jaxpr(traced)(*inputs)
-    _check_undisturbed(capture)
-    if capture.must_join:
-        return trace(capture.joined(), args, kwargs, arguments)
-    capture.finish()
-    return _record(capture, jaxpr, results[-1])
+    try:
+        jaxpr = jax.make_jaxpr(traced)(*inputs)
+        _check_undisturbed(capture)
+        if capture.must_join:
+            return trace(capture.joined(), args, kwargs, arguments)
+        capture.finish()
+        return _record(capture, jaxpr, results[-1])
+    finally:
+        capture.let_go()
 
 
 def directly(capture: Capture, call: Callable[[Capture], T], bases: Mapping[str, Path] | None = None) -> T:
@@ -127,6 +130,7 @@ def directly(capture: Capture, call: Callable[[Capture], T], bases: Mapping[str,
         except BaseException:
             _close(capture)
             raise
+        capture.let_go()
 
 
 def written(capture: Capture, result: Any = None) -> tuple[Record, list[Any]]:
