@@ -767,3 +767,13 @@ def test_the_users_own_error_is_not_replaced_by_one_of_a_second_attempt():
 
     with pytest.raises(RuntimeError, match="mine"):
         step(1.0)
+
+
+def test_what_a_transform_returns_with_a_rule_of_the_users_in_it_is_refused():
+    @jax.custom_vjp
+    def scaled(x):
+        return 2.0 * x
+
+    scaled.defvjp(lambda x: (2.0 * x, x), lambda x, g: (g * x,))
+    with pytest.raises(UnsupportedStateError, match=r"the result\[1\] was given what a transform of JAX's"):
+        jit(lambda x: jax.vjp(scaled, x))(1.0)

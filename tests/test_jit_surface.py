@@ -3,6 +3,7 @@
 import copy
 import functools
 import inspect
+import itertools
 import pickle
 import warnings
 
@@ -759,6 +760,51 @@ def test_lowered_and_compiled_offer_what_jax_offers():
     assert jax.tree.map(lambda o: o.shape, lowered.out_info) is not None
 
 
+class Scaled:
+    def __init__(self):
+        self.w, self.mode, self.calls = jnp.float32(2.0), "sum", 0
+
+    def step(self, x, n, y):
+        self.calls += 1
+        return {"a": self.w * x["A"] * n, "b": [y, y + self.w]}
+
+
+def test_stages_tell_of_the_users_arguments_and_result_as_those_of_jax_do():
+    stages = []
+    for jitted in (
+        jax.jit(lambda x, n, y: Scaled().step(x, n, y), static_argnums=1, donate_argnums=2),
+        jit(Scaled().step, static_argnums=1, donate_argnums=2),
+    ):
+        call = ({"A": np.float32(1.0)}, 3), {"y": np.arange(4.0, dtype=np.float32)}
+        traced = jitted.trace(*call[0], **call[1])
+        lowered = traced.lower()
+        stages.append((traced, lowered, lowered.compile()))
+    for theirs, ours in zip(*stages, strict=True):
+        for name in ("args_info", "in_avals", "in_tree", "out_tree", "donate_argnums", "out_info"):
+            assert getattr(ours, name) == getattr(theirs, name), name
+    theirs, ours = stages[0][2], stages[1][2]
+    for name in ("input_shardings", "output_shardings", "input_formats", "output_formats"):
+        assert getattr(ours, name) == getattr(theirs, name), name
+
+
+def test_an_argument_of_another_type_is_named_in_the_error_of_a_compiled_program():
+    weight = jnp.float32(3.0)
+    compiled = jit(lambda first, second: first * second * weight).lower(1.0, jnp.float32(1.0)).compile()
+    with pytest.raises(TypeError, match="Argument 'second' compiled with float32"):
+        compiled(1.0, jnp.int32(1))
+
+
+def test_lowering_what_changes_by_itself_is_an_error_that_names_it():
+    numbers = itertools.count()
+
+    @functools.lru_cache(maxsize=0)  # remembers nothing
+    def next_name(stem):
+        return f"{stem} {next(numbers)}"
+
+    with pytest.raises(freshjit.UnstableStateError, match=r"changes by itself: closure next_name\('run'\)"):
+        jit(lambda x: x * len(next_name("run"))).lower(1.0)
+
+
 def test_trace_gives_a_jaxpr():
     traced = jit(lambda x: jnp.sin(x)).trace(1.0)
     assert "sin" in str(traced.jaxpr)
@@ -1055,3 +1101,49 @@ def test_none_is_no_function():
 
 def test_eval_shape_says_whether_a_type_is_weak():
     assert jit(lambda x: x * 2).eval_shape(1.0) == jax.jit(lambda x: x * 2).eval_shape(1.0)
+
+
+def test_eval_shape_tells_the_sharding_that_was_asked_for():
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    for jitted in (
+        jax.jit(lambda x: x * 2, out_shardings=sharding),
+        jit(lambda x: x * 2, out_shardings=sharding),
+    ):
+        assert jitted.eval_shape(np.arange(8)).sharding == sharding
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"static_argnums": (0,), "static_argnames": ("y",)},
+        {"static_argnums": (0, 1), "static_argnames": ()},
+        {"static_argnums": (), "static_argnames": "x"},
+        {"static_argnums": 0},
+        {"static_argnames": "y"},
+    ],
+)
+def test_numbers_and_names_of_static_arguments_say_what_they_say_to_jax(options):
+    seen = []
+    for make in (jax.jit, jit):
+        kinds = []
+        jitted = make(
+            lambda x, y: kinds.append((isinstance(x, jax.core.Tracer), isinstance(y, jax.core.Tracer))),
+            **options,
+        )
+        jitted(1, 2)
+        jitted(1, y=3)
+        jitted(x=4, y=5)
+        seen.append(kinds)
+    assert seen[0] == [tuple(kind) for kind in seen[1]]
+
+
+def test_negative_numbers_count_from_the_end_of_the_arguments_there_are():
+    for make in (jax.jit, jit):
+        kinds = []
+        jitted = make(
+            lambda *args: kinds.append([isinstance(a, jax.core.Tracer) for a in args]),
+            static_argnums=-1,
+        )
+        jitted(1, 2)
+        jitted(1, 2, 3)
+        assert kinds == [[True, False], [True, True, False]]

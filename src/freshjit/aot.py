@@ -2,25 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import jax
 
 from freshjit.errors import StaleCompiledError, UnsupportedStateError
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
+from freshjit.state.arguments import arranged
 from freshjit.state.guards import at
 from freshjit.tracebacks import boundary
 
-__all__ = ["Compiled", "Lowered", "Traced"]
+__all__ = ["Compiled", "Lowered", "Output", "Traced"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Stands for one output of a program."""
+
+    index: int
 
 
 class _Stage:
-    """One of JAX's stages; whatever is not defined here is JAX's."""
+    """One of JAX's stages.
 
-    def __init__(self, stage: Any, program: Program, function: Any) -> None:
-        self._stage, self._program, self._function = stage, program, function
+    What it says of each argument, or of each part of the result, it says of those of the user's function, as
+    JAX does: captured arrays, arguments that are state, and what is written are left out. Whatever is not
+    defined here is JAX's.
+
+    Parameters:
+        stage: JAX's own, of the program.
+        result: the result of the function, with an ``Output`` in the place of each array.
+    """
+
+    def __init__(self, stage: Any, program: Program, function: Any, result: Any) -> None:
+        self._stage, self._program, self._function, self._result = stage, program, function, result
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stage, name)
+        found = getattr(self._stage, name)
+        if name in _OF_ARGUMENTS:
+            return self._of_arguments(found)
+        return self._of_result(found) if name in _OF_RESULT else found
+
+    @property
+    def in_tree(self) -> Any:
+        return jax.tree.structure(self.args_info)
+
+    @property
+    def out_tree(self) -> Any:
+        return jax.tree.structure(self._result)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        return tuple(i for i, info in enumerate(jax.tree.leaves(self.args_info)) if info.donated)
+
+    def _of_arguments(self, found: Any) -> Any:
+        (_, *traced), _ = found
+        values = iter(traced)
+        args, kwargs = arranged(
+            (a for a in self._program.arguments if a.kind == "traced"), lambda _: next(values)
+        )
+        return tuple(args), kwargs
+
+    def _of_result(self, found: Sequence[Any]) -> Any:
+        return jax.tree.map(
+            lambda part: found[part.index] if isinstance(part, Output) else part, self._result
+        )
+
+    def _next(self, kind: Callable[..., Any], stage: Any) -> Any:
+        return kind(stage, self._program, self._function, self._result)
+
+
+_OF_ARGUMENTS = frozenset(("args_info", "in_avals", "input_formats", "input_shardings"))
+_OF_RESULT = frozenset(("out_avals", "out_info", "output_formats", "output_shardings"))
 
 
 class Traced(_Stage):
@@ -34,11 +90,6 @@ class Traced(_Stage):
         >>> traced.jaxpr.in_avals
         [ShapedArray(float32[]), ShapedArray(float32[3])]
     """
-
-    def __init__(
-        self, program: Program, function: Any, slots: tuple[Any, ...], traced: tuple[Any, ...]
-    ) -> None:
-        super().__init__(program.jitted.trace(slots, *traced), program, function)
 
     def lower(self, **options: Any) -> Lowered:
         """Lower to the compiler's input language; ``options`` as for ``jax.stages.Traced.lower``.
@@ -54,7 +105,7 @@ class Traced(_Stage):
                 f"jax.export.export(jax.jit({name}.__wrapped__)). Or pass state in and out: "
                 f"freshjit.functionalize({name})."
             )
-        return Lowered(self._stage.lower(**options), self._program, self._function)
+        return self._next(Lowered, self._stage.lower(**options))
 
 
 class Lowered(_Stage):
@@ -75,7 +126,7 @@ class Lowered(_Stage):
         Parameters:
             args, options: as for ``jax.stages.Lowered.compile`` (``compiler_options``…).
         """
-        return Compiled(self._stage.compile(*args, **options), self._program, self._function)
+        return self._next(Compiled, self._stage.compile(*args, **options))
 
 
 class Compiled(_Stage):
@@ -101,8 +152,8 @@ class Compiled(_Stage):
         15.0
     """
 
-    def __init__(self, stage: Any, program: Program, function: Any) -> None:
-        super().__init__(stage, program, function)
+    def __init__(self, stage: Any, program: Program, function: Any, result: Any) -> None:
+        super().__init__(stage, program, function, result)
         self._run = generate(program.record, program.arguments, stage).run
 
     @boundary

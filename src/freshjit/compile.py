@@ -22,7 +22,7 @@ from freshjit.programs.store import Store
 from freshjit.state.active import thread
 from freshjit.state.arguments import root_of
 from freshjit.state.capture import Capture
-from freshjit.state.guards import Frozen, at, user_line
+from freshjit.state.guards import Frozen, Guard, at, user_line
 from freshjit.state.libraries import raised_by_the_user
 from freshjit.state.record import Record
 from freshjit.state.run import trace
@@ -98,14 +98,19 @@ class Compiler:
                 result = store.find(call)
         if type(result) is not Miss:
             return result
+        raise self.unstable(guard, attempts)
+
+    def unstable(self, guard: Guard | None, times: int = 1) -> UnstableStateError:
+        """The error for state that is another thing directly after it has been read."""
         what, where = "the form of the call", ""
         if guard is not None:
             what, where = guard.place, at(guard.where, "read at")
-        raise UnstableStateError(
+        repeated = f", {times} times in a row" if times > 1 else ""
+        return UnstableStateError(
             f"state read by {self.name} changes by itself: {what}{where} was different directly after it "
-            f"had been read, {attempts} times in a row.\nIt must be the same when it is read twice. A "
-            "property that makes a new object each time is the usual reason; another one is a thread that "
-            "writes it without a pause."
+            f"had been read{repeated}.\nIt must be the same when it is read twice. A property that makes a "
+            "new object each time is the usual reason; another one is a thread that writes it without a "
+            "pause."
         )
 
     def look(self, call: Call) -> Program:

@@ -10,9 +10,7 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
-import jax
-
-from freshjit.aot import Lowered, Traced
+from freshjit.aot import Lowered, Output, Traced
 from freshjit.compile import Compiler
 from freshjit.errors import UnsupportedStateError
 from freshjit.options import UNSPECIFIED, Options
@@ -20,7 +18,6 @@ from freshjit.programs.call import Call
 from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program, Retrace
 from freshjit.programs.store import Store, store_for
-from freshjit.state import recipes
 from freshjit.state.active import present, thread
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
@@ -117,7 +114,14 @@ class FreshJit(Wrapper, Generic[P, R]):
         ``lower``.
         """
         program = self._compiler.look(self._call(args, kwargs))
-        return Traced(program, self._function, *self._inputs(program, args, kwargs))
+        inputs: list[Any] = []
+
+        def take(*given: Any) -> list[Output]:
+            inputs.extend(given)
+            return [Output(i) for i in range(program.record.n_outputs)]
+
+        result = self._dry_run(program, take, args, kwargs)
+        return Traced(program.jitted.trace(*inputs), program, self._function, result)
 
     @boundary
     def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
@@ -126,12 +130,7 @@ class FreshJit(Wrapper, Generic[P, R]):
         No state is written. Errors are those of ``lower``.
         """
         program = self._compiler.look(self._call(args, kwargs))
-        avals = [
-            jax.ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in program.record.out_avals
-        ]
-        dry = program.record.without_writes()
-        probe = generate(dry, program.arguments, lambda *_: avals)
-        return probe.run(self._function, args, kwargs)
+        return self._dry_run(program, program.jitted.eval_shape, args, kwargs)
 
     def clear_cache(self) -> None:
         """Forget all programs of this function (and of functions made from the same code)."""
@@ -140,19 +139,15 @@ class FreshJit(Wrapper, Generic[P, R]):
     def _cache_size(self) -> int:
         return len(self._store.programs)
 
-    def _inputs(
-        self, program: Program, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The slots and the traced arguments of a call, without running it."""
-        taken: list[Any] = []
-
-        def take(slots: tuple[Any, ...], *traced: Any) -> Sequence[Any]:
-            taken.append((slots, traced))
-            return ()
-
-        dry = program.record.without_writes(recipes.Constant(None))
-        generate(dry, program.arguments, take).run(self._function, args, kwargs)
-        return taken[0] if taken else ((), ())
+    def _dry_run(
+        self, program: Program, jitted: Callable[..., Sequence[Any]], args: tuple[Any, ...], kwargs: Any
+    ) -> Any:
+        """The result of a call with another function in the place of the compiled one; nothing is written."""
+        dry = program.record.without_writes()
+        result = generate(dry, program.arguments, jitted).run(self._function, args, kwargs)
+        if type(result) is Miss:
+            raise self._compiler.unstable(result.guard)
+        return result
 
     # -- being a function -----------------------------------------------------------------------
 

@@ -77,15 +77,19 @@ class Options:
     def _resolve(
         self, numbers: int | Sequence[int] | None, names: str | Iterable[str] | None, what: str
     ) -> frozenset[int | str]:
+        """Numbers and names of arguments. As in JAX, each says the other where only one of both is given."""
         found: set[int | str] = set()
+        takes_more = not self.parameters or any(
+            p.kind is inspect.Parameter.VAR_POSITIONAL for p in self.parameters
+        )
         positional = [p.name for p in self.parameters if p.kind in POSITIONAL]
         for number in (numbers,) if isinstance(numbers, int) else (numbers or ()):
             if not isinstance(number, int):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"{what}_argnums must be ints, got {number!r}")
-            if number < 0 and positional:
+            if number < 0 and not takes_more:
                 number += len(positional)
             found.add(number)
-            if number < len(positional):
+            if names is None and 0 <= number < len(positional):
                 found.add(positional[number])
         for name in (names,) if isinstance(names, str) else (names or ()):
             if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -97,7 +101,7 @@ class Options:
                     f"parameters are {', '.join(p.name for p in self.parameters)}."
                 )
             found.add(name)
-            if name in positional:
+            if numbers is None and name in positional:
                 found.add(positional.index(name))
         return frozenset(found)
 

@@ -11,7 +11,7 @@ import jax
 from freshjit import _compat
 from freshjit.programs.probe import UNREADABLE, Miss, Probe, generate, read
 from freshjit.programs.same import same_computation
-from freshjit.state.arguments import Argument
+from freshjit.state.arguments import Argument, signature_of
 from freshjit.state.guards import Guard
 from freshjit.state.path import Path
 from freshjit.state.recipes import Constant
@@ -111,6 +111,7 @@ class Program:
             return self._evaluate(slots, leaves, constants)
 
         pure.__name__ = pure.__qualname__ = name
+        pure.__signature__ = signature_of(self.arguments, "state")
         return pure
 
     def _evaluate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -14,7 +15,16 @@ import numpy as np
 from freshjit import _compat
 from freshjit.state.path import Path
 
-__all__ = ["POSITIONAL", "Argument", "arranged", "is_jax_tree", "parameters_of", "plan", "root_of"]
+__all__ = [
+    "POSITIONAL",
+    "Argument",
+    "arranged",
+    "is_jax_tree",
+    "parameters_of",
+    "plan",
+    "root_of",
+    "signature_of",
+]
 
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -63,7 +73,8 @@ def plan(
     labels = _positional_labels(parameters, len(args))
     arguments: list[Argument] = []
     for i, (label, value) in enumerate(zip(labels, args, strict=True)):
-        kind = "state" if i in static or not is_jax_tree(value) else "traced"
+        given = i in static or i - len(args) in static  # of a function with *args they may count from the end
+        kind = "state" if given or not is_jax_tree(value) else "traced"
         arguments.append(Argument(i, kind, Path.root(f"args[{i}]", label)))
     named = {p.name for p in parameters}
     for name, value in kwargs.items():
@@ -110,6 +121,30 @@ def arranged(
         else:
             kwargs[argument.name] = value(argument)
     return args, kwargs
+
+
+def signature_of(arguments: Iterable[Argument], first: str | None = None) -> inspect.Signature:
+    """The parameters of a function of the traced arguments alone, with their names, for JAX's errors.
+
+    ``rest[0]``, ``rest[1]``… are one parameter, as in Python.
+
+    Parameters:
+        first: what a parameter before them is called, if no other is called so.
+    """
+    labels = [str(a.path) for a in arguments if a.kind == "traced"]
+    if first is not None:
+        while first in labels:
+            first += "_"
+        labels.insert(0, first)
+    names = list(itertools.takewhile(str.isidentifier, labels))
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+    others = labels[len(names) :]
+    rest = others[0].partition("[")[0] if others else "rest"
+    if others == [f"{rest}[{i}]" for i in range(len(others))]:
+        parameters.append(inspect.Parameter(rest, inspect.Parameter.VAR_POSITIONAL))
+    else:  # no signature has such parameters: they are told by their numbers
+        parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
+    return inspect.Signature(parameters)
 
 
 def root_of(function: Callable[..., Any]) -> Path:

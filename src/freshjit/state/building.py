@@ -27,7 +27,7 @@ from freshjit.state.assignment import code_of
 from freshjit.state.contents import base_of
 from freshjit.state.guards import SourceLine, at
 from freshjit.state.hooks import can_hook, class_entry, slot_values, slots_of
-from freshjit.state.libraries import is_user_class
+from freshjit.state.libraries import is_jax_module, is_user_class, runs_user_code
 from freshjit.state.path import shown
 from freshjit.state.recipes import Constant, New, Pairs, Recipe, Reference
 from freshjit.state.values import is_plain, is_value_like
@@ -170,7 +170,29 @@ class Builder:
             call = recipes.Reduced(is_new=False)
             call.maker = Constant(maker)
             return call
-        return self._to_be_filled(value, label, where)
+        return self._node(value, label, where) or self._to_be_filled(value, label, where)
+
+    def _node(self, value: Any, label: str, where: SourceLine | None) -> Recipe | None:
+        """A pytree node of JAX's own, such as what ``jax.vjp`` and ``jax.linearize`` return; None for others.
+
+        JAX makes it again of what it contains and of its static part (a jaxpr, say), which is the same at
+        each call.
+        """
+        made_by_jax = is_jax_module(type(value).__module__) and not jax.tree_util.all_leaves([value])
+        if not made_by_jax or (isinstance(value, jax.tree_util.Partial) and not _is_of_jax(value.func)):
+            return None
+        children, structure = jax.tree_util.tree_flatten(value, is_leaf=lambda part: part is not value)
+        static = structure.node_data()
+        if runs_user_code(static) or stand_ins.found(self._capture, static) is not None:
+            raise UnsupportedStateError(
+                f"{label} was given what a transform of JAX's has returned{at(where, 'written at')}, with a "
+                "function of yours in it that JAX would run when the call is over: a rule of a custom "
+                "derivative, a callback.\nUse it inside the jitted function, and return what comes of it."
+            )
+        new = recipes.Reduced(is_new=False)
+        new.maker = Constant(lambda *parts: structure.unflatten(parts), True)
+        new.arguments += self._items(children, label, where)
+        return new
 
     def _to_be_filled(self, value: Any, label: str, where: SourceLine | None) -> Recipe:
         """The recipe for a thing that can contain itself: its contents follow."""
@@ -338,6 +360,12 @@ class Builder:
             new.items += [self._build(i, label, where) for i in items]
         if pairs is not None:
             new.pairs += [(self._build(k, label, where), self._build(v, label, where)) for k, v in pairs]
+
+
+def _is_of_jax(function: Any) -> bool:
+    while isinstance(function, functools.partial):
+        function = cast("functools.partial[Any]", function).func
+    return is_jax_module(getattr(function, "__module__", None))
 
 
 _CONTAINERS = (list, dict, set, collections.deque)

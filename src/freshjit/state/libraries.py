@@ -17,6 +17,7 @@ from freshjit import _compat
 
 __all__ = [
     "is_installed",
+    "is_jax_module",
     "is_library_class",
     "is_library_function",
     "is_library_module",
@@ -45,6 +46,10 @@ def _in_standard_library(package: str) -> bool:
         return False
     file = getattr(sys.modules.get(package), "__file__", None)
     return file is None or file.startswith(_STANDARD_FOLDERS)
+
+
+def is_jax_module(name: Any) -> bool:
+    return isinstance(name, str) and name.partition(".")[0] == "jax"
 
 
 def is_library_function(function: types.FunctionType) -> bool:

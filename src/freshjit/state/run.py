@@ -8,7 +8,6 @@ the trace that is current, on the arrays themselves, for what has no program (tr
 from __future__ import annotations
 
 import inspect
-import itertools
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from freshjit import _compat
 from freshjit.errors import UnstableStateError, UnsupportedStateError
 from freshjit.state import distinct, recipes
 from freshjit.state.active import thread
-from freshjit.state.arguments import Argument, arranged
+from freshjit.state.arguments import Argument, arranged, signature_of
 from freshjit.state.building import Builder
 from freshjit.state.capture import Capture
 from freshjit.state.held import all_classes
@@ -211,20 +210,7 @@ def _name_after(traced: Any, function: Any, arguments: Sequence[Argument]) -> No
         wrapped = inspect.unwrap(wrapped.__call__)
     if hasattr(getattr(wrapped, "__func__", wrapped), "__code__"):
         traced.__wrapped__ = wrapped
-        traced.__signature__ = _signature([str(a.path) for a in arguments if a.kind == "traced"])
-
-
-def _signature(labels: Sequence[str]) -> inspect.Signature:
-    """Parameters with the names of the arguments; ``rest[0]``, ``rest[1]``… are one, as in Python."""
-    names = list(itertools.takewhile(str.isidentifier, labels))
-    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
-    others = labels[len(names) :]
-    rest = others[0].partition("[")[0] if others else "rest"
-    if others == [f"{rest}[{i}]" for i in range(len(others))]:
-        parameters.append(inspect.Parameter(rest, inspect.Parameter.VAR_POSITIONAL))
-    else:  # no signature has such parameters: they are told by their numbers
-        parameters = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
-    return inspect.Signature(parameters)
+        traced.__signature__ = signature_of(arguments)
 
 
 def _arguments(

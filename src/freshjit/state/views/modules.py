@@ -19,7 +19,7 @@ from freshjit.state.active import thread
 from freshjit.state.guards import user_line
 from freshjit.state.held import is_lasting
 from freshjit.state.hooks import GAP
-from freshjit.state.libraries import is_library_function, is_library_module, is_user_class
+from freshjit.state.libraries import is_jax_module, is_library_function, is_library_module, is_user_class
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views import classes
@@ -268,5 +268,4 @@ def library_value(value: Any) -> Any:
 def _takes_arrays(value: Any) -> bool:
     if not isinstance(value, (types.FunctionType, _compat.JitFunction, jax.custom_jvp, jax.custom_vjp)):
         return False
-    home = getattr(value, "__module__", None) or ""
-    return isinstance(home, str) and home.partition(".")[0] == "jax"
+    return is_jax_module(getattr(value, "__module__", None))
