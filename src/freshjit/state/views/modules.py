@@ -187,7 +187,7 @@ class LibraryNamespace(Namespace):
         self.capture.guard(place, "is", value)
         owner = getattr(value, "__self__", None)
         if owner is draws.of_python or owner is draws.of_numpy:
-            self.capture.pathless.watch_random(owner, str(place))
+            self.capture.pathless.watch_random(owner, place)
         return value if may_have_stand_in(value) else library_value(value)
 
 
