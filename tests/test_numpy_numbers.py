@@ -1,7 +1,9 @@
 """NumPy's scalars that change at every call: as plain code has them, and few programs."""
 
+import dataclasses
 import math
 import operator
+import typing
 import warnings
 
 import jax
@@ -285,3 +287,82 @@ def test_a_scalar_of_numpys_may_be_dynamic_from_the_first_compilation():
         state.v = np.float64(value)
         assert float(f(2.0)) == 2.0 * value
     assert f._cache_size() == 1
+
+
+def test_divmod_is_one_operation_with_its_own_warnings():
+    def program(wrap):
+        state = State()
+        call = wrap(lambda: (divmod(7, state.v), divmod(state.v, 2)))
+        found = []
+        for value in (1, 2, 0, 4, 0):
+            state.v = np.int32(value)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found.append(observed(call))
+            found.append(sorted(str(w.message) for w in caught))
+        return found
+
+    assert program(jit) == program(lambda f: f)
+
+
+class Pair(typing.NamedTuple):
+    first: object
+    second: object
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Carry:
+    total: object
+    n: object
+
+
+HANDED_TO_TRANSFORMS = {
+    "what scan stacks": lambda n, x: jax.lax.scan(lambda c, y: (c + y * n, n), jnp.float32(0), x),
+    "what scan carries": lambda n, x: jax.lax.scan(
+        lambda c, y: (Pair(c.first + y, n), c.second), Pair(jnp.float32(0), n), x
+    ),
+    "a dataclass carried": lambda n, x: jax.lax.scan(
+        lambda c, y: (Carry(c.total + y, n), c.n), Carry(jnp.float32(0), n), x
+    )[1],
+    "branches": lambda n, x: (
+        jax.lax.cond(x[0] > 0, lambda y: n, lambda y: n + n, x),
+        jax.lax.switch(1, [lambda y: n, lambda y: n + n], x),
+    ),
+    "loops": lambda n, x: (
+        jax.lax.fori_loop(0, 2, lambda i, c: n, n),
+        jax.lax.while_loop(lambda c: c < n, lambda c: n, n - 1),
+        jax.lax.map(lambda y: n, x),
+        jax.lax.associative_scan(lambda a, b: a + b * n, x),
+    ),
+    "vmap": lambda n, x: jax.vmap(lambda y: (y, n))(x),
+    "checkpoint": lambda n, x: jax.checkpoint(lambda y, p: y * p.first)(x, Pair(n, 1)),
+    "shapes": lambda n, x: jax.eval_shape(lambda y: (y, n), x)[1].dtype,
+    "differentiated": lambda n, x: (
+        jax.grad(lambda c: (c.total * x).sum())(Carry(n * 1.0, 2.0)).total,
+        jax.jvp(lambda c: c.n * x, (Carry(1.0, n * 1.0),), (Carry(1.0, 2.0),)),
+        jax.vjp(lambda c: c.n * x, Carry(1.0, n * 1.0))[1](x)[0].n,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.float32], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", HANDED_TO_TRANSFORMS)
+def test_numbers_that_functions_get_from_transforms_or_return_to_them_cost_two_programs(name, kind):
+    def program(wrap):
+        state = State()
+
+        def whole(x):
+            return HANDED_TO_TRANSFORMS[name](state.v, x)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(2, 8):
+            state.v = kind(value)
+            found.append(observed(call, jnp.array([1.0, -2.0, 3.0])))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2

@@ -238,6 +238,17 @@ def to_jax(value: Any) -> Any:
     return value
 
 
+def leaves_to_jax(value: Any) -> Any:
+    """The same pytree, of whatever nodes, with every view replaced by its tracer.
+
+    For what JAX takes apart anyway: operands of loops, and what functions return to its transforms.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(value)
+    if not any(type(leaf) in STAND_INS for leaf in leaves):
+        return value
+    return jax.tree_util.tree_unflatten(tree, list(map(to_jax, leaves)))
+
+
 def to_index(key: Any) -> Any:
     """An index into a JAX array: integer views may be traced, masks must be concrete as always."""
     if isinstance(key, tuple):

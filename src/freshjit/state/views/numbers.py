@@ -197,12 +197,6 @@ class NumberView:
     def __ceil__(self) -> Any:
         return _expression(self.capture, math.ceil, (self,))
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is None:
             return _power(self, other)
@@ -416,8 +410,9 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _define_operators() -> None:
     names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor")
-    for name in names:
-        function = getattr(operator, name, None) or getattr(operator, name + "_")
+    for name in (*names, "divmod"):
+        known = getattr(operator, name, None) or getattr(operator, f"{name}_", None)
+        function: Any = known or getattr(builtins, name)
         setattr(NumberView, f"__{name}__", _binary(function, False))
         setattr(NumberView, f"__r{name}__", _binary(function, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
