@@ -366,3 +366,67 @@ def test_numbers_that_functions_get_from_transforms_or_return_to_them_cost_two_p
     found, call = program(jit)
     assert found == program(lambda f: f)[0]
     assert call._cache_size() <= 2
+
+
+COMPARED_WITH_A_SCALAR = {
+    "min": lambda v, o: min(v, o),
+    "max": lambda v, o: max(o, v),
+    "on the left": lambda v, o: (o < v, o >= v, o == v, o != v),
+    "on the right": lambda v, o: (v < o, v >= o, v == o, v != o),
+}
+
+
+@pytest.mark.parametrize("kind", [int, float, np.float32, np.int64], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("other", [np.int32(30), np.float32(30), np.float64(-3)], ids=repr)
+@pytest.mark.parametrize("name", COMPARED_WITH_A_SCALAR)
+def test_a_comparison_with_a_scalar_of_numpys_costs_a_program_for_each_answer(name, other, kind):
+    def program(wrap):
+        state = State()
+
+        def whole():
+            return COMPARED_WITH_A_SCALAR[name](state.v, other)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(1, 8):
+            state.v = kind(value)
+            found.append(observed(call))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2
+
+
+PYTREES = {
+    "map": lambda v, x: jax.tree.map(lambda y: y * 2, {"v": v, "x": x}),
+    "two trees": lambda v, x: jax.tree.map(lambda y, z: y + z, [v, x], [1, v]),
+    "map_with_path": lambda v, x: jax.tree_util.tree_map_with_path(lambda p, y: y + 1, Pair(v, x)),
+    "leaves": lambda v, x: jax.tree.leaves({"v": v, "x": [x, v]}),
+    "reduce": lambda v, x: jax.tree_util.tree_reduce(lambda a, b: a + b, [v, v, 2]),
+    "functions of JAX's": lambda v, x: jax.tree.map(jnp.sqrt, [v, x * x]),
+    "a part of JAX's": lambda v, x: jax.tree_util.Partial(lambda a, b: a * b, v)(x),
+}
+
+
+@pytest.mark.parametrize("kind", [int, np.float32], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", PYTREES)
+def test_a_number_that_goes_through_a_pytree_stays_a_number(name, kind):
+    def program(wrap):
+        state = State()
+
+        def whole(x):
+            return PYTREES[name](state.v, x)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(1, 5):
+            state.v = kind(value)
+            found.append(observed(call, jnp.array([1.0, -2.0])))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2

@@ -160,6 +160,8 @@ class NumberView:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         followed = method == "__call__" and not kwargs and getattr(np, ufunc.__name__, None) is ufunc
+        # A scalar of NumPy's that is compared with a view comes as an array of no dimensions.
+        inputs = tuple(i[()] if type(i) is np.ndarray and i.ndim == 0 else i for i in inputs)
         if not followed or not all(map(_is_number, inputs)):
             return getattr(ufunc, method)(*map(plain_number, inputs), **kwargs)
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
