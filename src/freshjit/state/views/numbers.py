@@ -532,16 +532,14 @@ def _within(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _number_class(cls: type) -> Callable[..., Any]:
-    """A class of NumPy's scalars, to be called by traced code."""
+    """A class of numbers, to be called by traced code: what its own ``__float__`` gives has to be a float."""
 
     @functools.wraps(cls, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and type(args[0]) is NumberView:
-            return _expression(args[0].capture, cls, args)
-        return cls(*args, **kwargs)
+        return cls(*args, **kwargs) if kwargs else _on_numbers(cls, args, cls)
 
     return make
 
 
-for scalar in NUMPY_NUMBERS:
-    replace_calls_in_captures(scalar, _number_class(scalar))
+for kind in NUMBERS:
+    replace_calls_in_captures(kind, _number_class(kind))
