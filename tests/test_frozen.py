@@ -1,5 +1,6 @@
 """What a program cannot follow is said: a warning at the user's line, or an error with ``strict``."""
 
+import copy
 import ctypes
 import datetime
 import decimal
@@ -285,6 +286,16 @@ GENERATORS = {
         if type(g) is np.random.Generator or type(b) is np.random.MT19937
     },
     "a Random": (own := random.Random(1), lambda: own.random(), lambda: own.getstate()),
+    "a seed with children": (
+        seed := np.random.SeedSequence(1),
+        lambda: np.random.default_rng(seed.spawn(1)[0]).normal(),
+        lambda: seed.n_children_spawned,
+    ),
+    "a Generator with children": (
+        parent := np.random.default_rng(1),
+        lambda: parent.spawn(1)[0].normal(),
+        lambda: parent.bit_generator.seed_seq,
+    ),
     "a source of bits": (bits := np.random.PCG64(1), lambda: bits.random_raw() % 5, lambda: bits.state),
 }
 every_generator = pytest.mark.parametrize(("generator", "draw", "state"), GENERATORS.values(), ids=GENERATORS)
@@ -323,6 +334,88 @@ def test_a_generator_does_not_move_if_there_is_no_call(generator, draw, state, k
         assert repr(state()) == before
         jit(lambda x: x + draw())(1.0)
         assert repr(state()) != before
+
+
+ASKING = {
+    "a copy": lambda s: copy.deepcopy(s.generator).normal(),
+    "a copy of a Random": lambda s: copy.deepcopy(s.random).random(),
+    "a copy of what has it": lambda s: copy.deepcopy(s).generator.normal(),
+    "its state": lambda s: s.generator.bit_generator.state["state"]["state"] % 7,
+    "the state of a Random": lambda s: s.random.getstate()[1][3] % 7,
+    "the state of a RandomState": lambda s: int(s.old.get_state()[1][3]) % 7,
+    "the state of a source of bits": lambda s: s.bits.state["state"]["state"] % 7,
+    "the state of NumPy's": lambda s: int(np.random.get_state()[1][3]) % 7,
+    "the state of Python's": lambda s: random.getstate()[1][3] % 7,
+    "children counted": lambda s: s.seed.n_children_spawned,
+    "another stream": lambda s: np.random.Generator(s.generator.bit_generator.jumped()).normal(),
+    "drawn and put back": lambda s: (
+        before := s.random.getstate(),
+        drawn := s.random.random(),
+        s.random.setstate(before),
+        drawn,
+    )[-1],
+}
+
+
+class Generators:
+    def __init__(self):
+        self.generator, self.random = np.random.default_rng(0), random.Random(0)
+        self.old, self.bits, self.seed = (
+            np.random.RandomState(0),
+            np.random.PCG64(0),
+            np.random.SeedSequence(0),
+        )
+
+    def draw(self):
+        self.generator.random(), self.random.random(), self.old.random(), self.bits.random_raw()
+        self.seed.spawn(1), np.random.random(), random.random()
+
+
+@pytest.mark.parametrize("ask", ASKING.values(), ids=ASKING)
+def test_what_a_generator_holds_may_be_asked_without_moving_it(ask, kept_random_state):
+    def program(wrap):
+        random.seed(0), np.random.seed(0)
+        state = Generators()
+        call = wrap(lambda x: x + ask(state))
+        found = [float(call(np.float32(1)))]
+        for _ in range(3):
+            state.draw()
+            found.append(float(call(np.float32(1))))
+        state.__init__()
+        return [*found, float(call(np.float32(1)))]
+
+    assert program(jit) == pytest.approx(program(lambda f: f))
+
+
+def test_a_generator_that_is_met_and_not_asked_costs_no_programs(kept_random_state):
+    state = Generators()
+
+    @jit
+    def step(x, mode):
+        if state.generator is None or state.random is None:
+            return x
+        noise = state.generator
+        return x + noise.normal() if mode == "training" else x
+
+    for _ in range(5):
+        state.draw()
+        assert step(1.0, "serving") == 1.0
+    assert step._cache_size() == 1
+
+
+def test_a_seed_for_a_while_costs_no_programs(kept_random_state):
+    @jit
+    def step(x):
+        before = random.getstate()
+        random.seed(3)
+        drawn = random.random()
+        random.setstate(before)
+        return x + drawn
+
+    for _ in range(5):
+        random.random()
+        assert step(1.0) == pytest.approx(1 + random.Random(3).random())
+    assert step._cache_size() == 1
 
 
 def test_a_function_that_is_traced_more_than_once_for_a_call_draws_once(kept_random_state, capsys):

@@ -735,3 +735,25 @@ def test_items_of_objects_are_found_by_these_though_their_order_has_changed():
     gc.collect()
     with pytest.raises(StateMismatchError, match=r"self\.table\[a\] cannot be written"):
         pure.commit(new)
+
+
+@pytest.mark.parametrize(
+    "kind", [dict, collections.Counter, lambda items: collections.defaultdict(int, items)]
+)
+def test_counts_are_the_python_numbers_that_they_are(kind):
+    class Model:
+        def __init__(self):
+            self.counts = kind({"steps": 1, "limit": 2})
+
+        def step(self, x):
+            self.counts["steps"] += 1
+            return x * self.counts["steps"], self.counts["limit"]
+
+    model = Model()
+    pure = functionalize(model.step)
+    state = pure.read(1.0)
+    assert [(type(value), value) for value in state.values()] == [(int, 1)]
+    result, new = pure(state, jnp.ones(2))
+    assert type(result[1]) is int
+    pure.commit(new)
+    assert [(type(value), value) for value in model.counts.values()] == [(int, 2), (int, 2)]

@@ -397,6 +397,11 @@ def arguments_of_functions(s, x):
     return functools.partial(scale, x)(*[s.t], **{"k": s.t / 2}) + (lambda h=s.t: h)()
 
 
+def conversions(s, x):
+    s.step += 1
+    return x * float(s.step) + int(s.total * 2.5) + abs(complex(s.lr, float(s.step)))
+
+
 cosine_of_optax = optax.warmup_cosine_decay_schedule(0.0, 1.0, 10, 100)
 
 
@@ -418,7 +423,7 @@ ONE_OUTCOME = (
     *(whole_numbers, close, tables, truth, not_among, compared_with_other_kinds, matched, clipped),
     *(scalar_types, arrays_of_numbers, operands_of_lax, indexed, random_numbers, inner_jit),
     *(branches_of_lax, custom_derivative, callback, complex_numbers, complex_functions),
-    *(arguments_of_functions, schedule_of_optax),
+    *(arguments_of_functions, schedule_of_optax, conversions),
 )
 TWO_OUTCOMES = (floor_of_epsilon, every_hundredth, warmup, whole_or_not)
 FEW = [*((f, 3) for f in ONE_OUTCOME), *((f, 4) for f in TWO_OUTCOMES)]
@@ -461,18 +466,13 @@ def among(s, x):
     return x if s.step in {1, 2} else -x
 
 
-def real_float(s, x):
-    s.step = (s.step + 1) % 4
-    return x * float(s.step) + int(s.step + 0.5)
-
-
 def number_of_sections(s, x):
     s.n = s.n % 2 + 1
     return x * len(jnp.split(jnp.ones(4), s.n)) + jnp.tile(x, s.n).sum() + x.round(s.n)
 
 
 PER_VALUE = [
-    *(format_name, shape, loop, index, key, numpy_call, among, real_float, number_of_sections),
+    *(format_name, shape, loop, index, key, numpy_call, among, number_of_sections),
     appended,  # the list grows until it has four items
 ]
 

@@ -1,7 +1,9 @@
 """NumPy's scalars that change at every call: as plain code has them, and few programs."""
 
+import dataclasses
 import math
 import operator
+import typing
 import warnings
 
 import jax
@@ -285,3 +287,146 @@ def test_a_scalar_of_numpys_may_be_dynamic_from_the_first_compilation():
         state.v = np.float64(value)
         assert float(f(2.0)) == 2.0 * value
     assert f._cache_size() == 1
+
+
+def test_divmod_is_one_operation_with_its_own_warnings():
+    def program(wrap):
+        state = State()
+        call = wrap(lambda: (divmod(7, state.v), divmod(state.v, 2)))
+        found = []
+        for value in (1, 2, 0, 4, 0):
+            state.v = np.int32(value)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                found.append(observed(call))
+            found.append(sorted(str(w.message) for w in caught))
+        return found
+
+    assert program(jit) == program(lambda f: f)
+
+
+class Pair(typing.NamedTuple):
+    first: object
+    second: object
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Carry:
+    total: object
+    n: object
+
+
+HANDED_TO_TRANSFORMS = {
+    "what scan stacks": lambda n, x: jax.lax.scan(lambda c, y: (c + y * n, n), jnp.float32(0), x),
+    "what scan carries": lambda n, x: jax.lax.scan(
+        lambda c, y: (Pair(c.first + y, n), c.second), Pair(jnp.float32(0), n), x
+    ),
+    "a dataclass carried": lambda n, x: jax.lax.scan(
+        lambda c, y: (Carry(c.total + y, n), c.n), Carry(jnp.float32(0), n), x
+    )[1],
+    "branches": lambda n, x: (
+        jax.lax.cond(x[0] > 0, lambda y: n, lambda y: n + n, x),
+        jax.lax.switch(1, [lambda y: n, lambda y: n + n], x),
+    ),
+    "loops": lambda n, x: (
+        jax.lax.fori_loop(0, 2, lambda i, c: n, n),
+        jax.lax.while_loop(lambda c: c < n, lambda c: n, n - 1),
+        jax.lax.map(lambda y: n, x),
+        jax.lax.associative_scan(lambda a, b: a + b * n, x),
+    ),
+    "vmap": lambda n, x: jax.vmap(lambda y: (y, n))(x),
+    "checkpoint": lambda n, x: jax.checkpoint(lambda y, p: y * p.first)(x, Pair(n, 1)),
+    "shapes": lambda n, x: jax.eval_shape(lambda y: (y, n), x)[1].dtype,
+    "differentiated": lambda n, x: (
+        jax.grad(lambda c: (c.total * x).sum())(Carry(n * 1.0, 2.0)).total,
+        jax.jvp(lambda c: c.n * x, (Carry(1.0, n * 1.0),), (Carry(1.0, 2.0),)),
+        jax.vjp(lambda c: c.n * x, Carry(1.0, n * 1.0))[1](x)[0].n,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.float32], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", HANDED_TO_TRANSFORMS)
+def test_numbers_that_functions_get_from_transforms_or_return_to_them_cost_two_programs(name, kind):
+    def program(wrap):
+        state = State()
+
+        def whole(x):
+            return HANDED_TO_TRANSFORMS[name](state.v, x)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(2, 8):
+            state.v = kind(value)
+            found.append(observed(call, jnp.array([1.0, -2.0, 3.0])))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2
+
+
+COMPARED_WITH_A_SCALAR = {
+    "min": lambda v, o: min(v, o),
+    "max": lambda v, o: max(o, v),
+    "on the left": lambda v, o: (o < v, o >= v, o == v, o != v),
+    "on the right": lambda v, o: (v < o, v >= o, v == o, v != o),
+}
+
+
+@pytest.mark.parametrize("kind", [int, float, np.float32, np.int64], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("other", [np.int32(30), np.float32(30), np.float64(-3)], ids=repr)
+@pytest.mark.parametrize("name", COMPARED_WITH_A_SCALAR)
+def test_a_comparison_with_a_scalar_of_numpys_costs_a_program_for_each_answer(name, other, kind):
+    def program(wrap):
+        state = State()
+
+        def whole():
+            return COMPARED_WITH_A_SCALAR[name](state.v, other)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(1, 8):
+            state.v = kind(value)
+            found.append(observed(call))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2
+
+
+PYTREES = {
+    "map": lambda v, x: jax.tree.map(lambda y: y * 2, {"v": v, "x": x}),
+    "two trees": lambda v, x: jax.tree.map(lambda y, z: y + z, [v, x], [1, v]),
+    "map_with_path": lambda v, x: jax.tree_util.tree_map_with_path(lambda p, y: y + 1, Pair(v, x)),
+    "leaves": lambda v, x: jax.tree.leaves({"v": v, "x": [x, v]}),
+    "reduce": lambda v, x: jax.tree_util.tree_reduce(lambda a, b: a + b, [v, v, 2]),
+    "functions of JAX's": lambda v, x: jax.tree.map(jnp.sqrt, [v, x * x]),
+    "a part of JAX's": lambda v, x: jax.tree_util.Partial(lambda a, b: a * b, v)(x),
+}
+
+
+@pytest.mark.parametrize("kind", [int, np.float32], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", PYTREES)
+def test_a_number_that_goes_through_a_pytree_stays_a_number(name, kind):
+    def program(wrap):
+        state = State()
+
+        def whole(x):
+            return PYTREES[name](state.v, x)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
+        call = wrap(whole)
+        found = []
+        for value in range(1, 5):
+            state.v = kind(value)
+            found.append(observed(call, jnp.array([1.0, -2.0])))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2

@@ -192,7 +192,9 @@ class Functional(Generic[P, R]):
     # -- the run ----------------------------------------------------------------------------------
 
     def _run(self, call: Callable[[Capture], Any], args: Any, kwargs: Any, given: Any = None) -> Any:
-        capture = Capture(self._function, root_of(self._function), Seeing(whole=True, given=given))
+        capture = Capture(
+            self._function, root_of(self._function), Seeing(plain_numbers=True, whole=True, given=given)
+        )
         outer = thread.capture
         if outer is None:
             return directly(capture, call)

@@ -57,7 +57,7 @@ def _run(
         view = capture.view(function, capture.root)
         return inside(capture, view, *view_arguments(capture, arguments, args, kwargs))
 
-    capture = Capture(function, root_of(function), Seeing(plain_numpy=True))
+    capture = Capture(function, root_of(function), Seeing(plain_numpy=True, plain_numbers=True))
     capture.pathless.watch_modules()
     try:
         first, record, outputs = directly(capture, enter)

@@ -130,7 +130,9 @@ class State(Mapping[str, Any]):
 
         if thread.capture is not None:
             return look(thread.capture)
-        return directly(Capture(_nothing, root_of(_nothing), Seeing(plain_numpy=True)), look)
+        return directly(
+            Capture(_nothing, root_of(_nothing), Seeing(plain_numpy=True, plain_numbers=True)), look
+        )
 
     @boundary
     def commit(self, of: Any) -> None:

@@ -28,6 +28,7 @@ from freshjit.programs.making import Maker
 from freshjit.programs.writer import Writer
 from freshjit.state import hooks, recipes
 from freshjit.state.arguments import Argument
+from freshjit.state.draws import has_moved
 from freshjit.state.guards import Guard
 from freshjit.state.path import Path, is_name
 from freshjit.state.record import KEYED, Record, Slot, Write
@@ -75,6 +76,7 @@ _HELPERS: dict[str, Any] = {
     "referents": gc.get_referents,
     "OrderedDict": collections.OrderedDict,
     "has_entry": checks.has_entry,
+    "has_moved": has_moved,
     "has_own_entry": checks.has_own_entry,
     "slot_is_set": checks.slot_is_set,
     "default_setattr": checks.default_setattr,
@@ -341,6 +343,8 @@ def _condition(writer: Writer, guard: Guard, value: str) -> str:
             return f"issubclass({value}, {writer.constant(cls)}) is not {answer}"
         case "default":
             return f"{value}.__setattr__ is not object_setattr and not default_setattr({value})"
+        case "undrawn":
+            return f"has_moved({value}, {writer.bind(wanted, 'k')})"
         case "there":
             return ""  # it has been read
         case "outcome":

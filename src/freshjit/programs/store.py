@@ -70,6 +70,10 @@ _STORMS = {
         "different contents of",
         "NumPy or Python needs its numbers while tracing. Compute with jax.numpy, or do it outside.",
     ),
+    "undrawn": (
+        "different states of",
+        "What the random generator holds is read while tracing. Read it outside and pass it as an argument.",
+    ),
     "is": ("different objects at", "Such an object is told by its identity: keep one and use it again."),
 }
 """By the kind of a guard: what was different, and what to do."""

@@ -41,6 +41,7 @@ Kind = Literal[
     "subvalue",  # an instance of a subclass of int, date…: its value as the base class has it
     "outcome",  # an expression over numbers in state, (expression, result): the same result
     "subclass",  # the class at p is, or is not, a subclass of an abstract one: (class, answer)
+    "undrawn",  # the random generator at p: what it holds
     "there",  # p can be read, whatever is found
     "default",  # the class at p has the default object.__setattr__
 ]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 import random
 import sys
+import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
 
 from freshjit import _compat
-from freshjit.state import draws
+from freshjit.state import bytecode, draws
 from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.path import Path
 from freshjit.state.values import same_value
@@ -31,7 +32,7 @@ class _Watched:
     """A random generator, what it held when the run met it, and the line that met it, if that is known."""
 
     generator: Any
-    label: str
+    path: Path
     before: Any
     where: SourceLine | None
 
@@ -47,6 +48,7 @@ class Pathless:
         self._capture, self._drawn = capture, drawn
         self._asked: dict[Any, tuple[Path, Any, SourceLine | None]] = {}
         self._random: list[_Watched] = []
+        self._names: frozenset[str] = frozenset()  # in the code that this run goes through
         self._there_before: dict[int, Any] = {}  # arrays, by id
         self._settings: dict[str, Any] = {}  # JAX's, where the call is made
 
@@ -58,18 +60,22 @@ class Pathless:
 
     def watch_modules(self) -> None:
         """Notice if the generators of the modules ``random`` and ``numpy.random`` move."""
-        self.watch_random(draws.of_python, "Python's random module")
-        self.watch_random(draws.of_numpy, "numpy.random")
+        self.watch_random(draws.of_python, Path.constant(draws.of_python, "Python's random module"))
+        self.watch_random(draws.of_numpy, Path.constant(draws.of_numpy, "numpy.random"))
 
-    def watch_random(self, generator: Any, label: str) -> None:
+    def code_is_run(self, code: types.CodeType) -> None:
+        """Note what the code of a function that this run goes through has names of."""
+        self._names |= bytecode.names(code)
+
+    def watch_random(self, generator: Any, path: Path) -> None:
         """Notice if a random generator of NumPy or Python, which is read now, moves during the run."""
         if isinstance(generator, random.SystemRandom):  # it holds nothing that moves
-            self._capture.report_frozen(f"{label}, a source of random numbers, was read", _REMEDY)
+            self._capture.report_frozen(f"{path}, a source of random numbers, was read", _REMEDY)
             return
         known = next((w for w in self._random if w.generator is generator), None)
         if known is None:
             before = self._drawn.watch(generator)
-            self._random.append(_Watched(generator, label, before, self._line_inside()))
+            self._random.append(_Watched(generator, path, before, self._line_inside()))
         elif not draws.has_moved(generator, known.before):
             known.where = self._line_inside()
 
@@ -119,10 +125,12 @@ class Pathless:
         for watched in self._random:
             if draws.has_moved(watched.generator, watched.before):
                 self._capture.report_frozen(
-                    f"{watched.label} gave random numbers",
+                    f"{watched.path} gave random numbers",
                     _REMEDY,
                     watched.where or _first_line(self._capture.function),
                 )
+            elif self._may_ask(watched):
+                self._capture.guard(watched.path, "undrawn", watched.before, watched.where)
         for path, answer, where in self._asked.values():
             assert path.parent is not None
             if same_value(path.parent.key()(*path.key), answer):
@@ -134,11 +142,24 @@ class Pathless:
                     where,
                 )
 
+    def _may_ask(self, watched: _Watched) -> bool:
+        """Whether the run may depend on what a generator holds, which has not moved.
+
+        No hook sees what is asked of a generator. Most code that has one at hand asks nothing, or draws; what
+        else there is shows in the names that it uses. To put back what a generator of a module has held is
+        common, around code that gives it a seed of its own.
+        """
+        of_module = watched.generator is draws.of_python or watched.generator is draws.of_numpy
+        if of_module and (not self._names & _OF_MODULES or "seed" in self._names):
+            return False
+        return not self._names.isdisjoint(draws.names_asking(watched.generator))
+
     def clear(self) -> None:
         """Hold no arrays any longer."""
         self._there_before.clear()
 
 
+_OF_MODULES = frozenset(("getstate", "get_state"))
 _REMEDY = "Use jax.random with a key, or draw outside and pass the numbers as arguments."
 
 

@@ -25,6 +25,7 @@ from freshjit.state.guards import SourceLine, user_line
 from freshjit.state.hooks import can_hook, slot_values
 from freshjit.state.record import Mutable
 from freshjit.state.views import made
+from freshjit.state.views.arrays import leaves_to_jax
 from freshjit.state.views.objects import instance_dict
 
 if TYPE_CHECKING:
@@ -100,6 +101,11 @@ class Apart:
         self.changes: Changes = Changes([], None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        result, traced = self.as_it_is(*args, **kwargs)
+        return leaves_to_jax(result), traced
+
+    def as_it_is(self, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        """The same for a transform that hands on part of the result without looking at it."""
         result, self.changes, traced = run_apart(self.capture, self.function, args, kwargs)
         return result, traced
 

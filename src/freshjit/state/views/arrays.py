@@ -222,20 +222,35 @@ def to_plain(value: Any) -> Any:
     return value
 
 
-def to_jax(value: Any) -> Any:
-    """The same with every view replaced by its tracer."""
+def to_jax(value: Any, numbers: bool = True) -> Any:
+    """The same with every view replaced by its tracer.
+
+    Parameters:
+        numbers: views of numbers, too.
+    """
     kind = type(value)
     if kind is NumberView:
-        return value.as_operand()
+        return value.as_operand() if numbers else value
     if kind is NumpyView:
         return value.__jax_array__()
     if kind in (list, tuple):
-        new = [to_jax(v) for v in value]
+        new = [to_jax(v, numbers) for v in value]
         return value if all(a is b for a, b in zip(new, value, strict=True)) else kind(new)
     if kind is dict:
-        changed = {k: to_jax(v) for k, v in value.items()}
+        changed = {k: to_jax(v, numbers) for k, v in value.items()}
         return value if all(changed[k] is value[k] for k in value) else changed
     return value
+
+
+def leaves_to_jax(value: Any) -> Any:
+    """The same pytree, of whatever nodes, with every view replaced by its tracer.
+
+    For what JAX takes apart anyway: operands of loops, and what functions return to its transforms.
+    """
+    leaves, tree = jax.tree_util.tree_flatten(value)
+    if not any(type(leaf) in STAND_INS for leaf in leaves):
+        return value
+    return jax.tree_util.tree_unflatten(tree, list(map(to_jax, leaves)))
 
 
 def to_index(key: Any) -> Any:

@@ -123,6 +123,7 @@ def view_function(capture: Capture, function: types.FunctionType, path: Path) ->
         )
     ]
     capture.deleted_names |= bytecode.attributes_deleted(function.__code__)
+    capture.pathless.code_is_run(function.__code__)
     clone = types.FunctionType(
         assigning(function.__code__), namespace, function.__name__, None, tuple(c.cell for c in cells)
     )

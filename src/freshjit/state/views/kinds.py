@@ -15,7 +15,6 @@ import functools
 import io
 import itertools
 import logging
-import random
 import threading
 import types
 import weakref
@@ -28,6 +27,7 @@ import numpy as np
 
 from freshjit import _compat
 from freshjit.errors import UnsupportedStateError
+from freshjit.state import draws
 from freshjit.state.guards import at, user_line
 from freshjit.state.hooks import can_hook
 from freshjit.state.libraries import is_user_class
@@ -63,8 +63,6 @@ if TYPE_CHECKING:
 __all__ = ["register", "view_of"]
 
 View = Callable[["Capture", Any, Path], Any]
-
-_RANDOM = (np.random.Generator, np.random.BitGenerator, np.random.RandomState, random.Random)
 
 _EXACT: dict[type, View] = {
     list: containers.view_list,
@@ -138,8 +136,8 @@ def view_of(capture: Capture, value: Any, path: Path) -> Any:
     if isinstance(value, enum.Enum):
         capture.guard(path, "is", value)
         return objects.adopt_object(capture, value, value, path)
-    if isinstance(value, _RANDOM):
-        capture.pathless.watch_random(value, str(path))
+    if isinstance(value, draws.SOURCES):
+        capture.pathless.watch_random(value, path)
         view = objects.view_object if can_hook(kind) else opaque.view_opaque
         return view(capture, value, path)
     if is_value_like(value):

@@ -26,6 +26,18 @@ def accepting_numpy_views(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def handing_on_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Functions for pytrees compute nothing: a number that goes through them stays a number."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if thread.capture is None:
+            return function(*args, **kwargs)
+        return function(*arrays.to_jax(args, False), **arrays.to_jax(kwargs, False))
+
+    return call
+
+
 def call_library(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call a function of JAX's that does not know what stands for arrays and numbers."""
     new_args, new_kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)

@@ -221,6 +221,7 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
     def with_state(*args: Any) -> Any:
         with inside(args[at]) as value:
             result, changes, traced = run_apart(capture, body, (*args[:at], value, *args[at + 1 :]), {})
+            result = arrays.leaves_to_jax(result)
             left = carried.leave(capture, changes, traced, args[at][1])
         return ((result[0], left), result[1]) if kind == "scan" else (result, left)
 
@@ -232,7 +233,7 @@ def _loop(kind: str, body: Function, at: int, init: Any, run: Function) -> Any:
 
 
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **options: Any) -> Any:
-    init, xs, length = arrays.to_jax(init), arrays.to_jax(xs), plain_number(length)
+    init, xs, length = arrays.leaves_to_jax(init), arrays.leaves_to_jax(xs), plain_number(length)
     if thread.capture is None:
         return jax.lax.scan(f, init, xs, length, **options)
 
@@ -243,7 +244,7 @@ def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, **op
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **options: Any) -> Any:
-    lower, upper, init_val = plain_number(lower), plain_number(upper), arrays.to_jax(init_val)
+    lower, upper, init_val = plain_number(lower), plain_number(upper), arrays.leaves_to_jax(init_val)
     if thread.capture is None:
         return jax.lax.fori_loop(lower, upper, body_fun, init_val, **options)
 
@@ -254,7 +255,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, **optio
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
-    init_val = arrays.to_jax(init_val)
+    init_val = arrays.leaves_to_jax(init_val)
     capture = thread.capture
     if capture is None:
         return jax.lax.while_loop(cond_fun, body_fun, init_val)
@@ -279,7 +280,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
 
 
 def map_(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
-    xs, batch_size = arrays.to_jax(xs), plain_number(batch_size)
+    xs, batch_size = arrays.leaves_to_jax(xs), plain_number(batch_size)
     if thread.capture is None:
         return jax.lax.map(f, xs, batch_size=batch_size)
 
@@ -304,7 +305,7 @@ def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Functi
     """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
     capture = thread.capture
     assert capture is not None
-    operands = arrays.to_jax(tuple(operands))
+    operands = arrays.leaves_to_jax(tuple(operands))
     parts = [Apart(capture, branch) for branch in branches]
 
     before = made.snapshots(capture, branches)
@@ -318,7 +319,7 @@ def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Functi
     def threaded(function: Function) -> Function:
         def branch(*args: Any) -> Any:
             value, changes, traced = run_apart(capture, function, args, {})
-            return value, carried.leave(capture, changes, traced, start)
+            return arrays.leaves_to_jax(value), carried.leave(capture, changes, traced, start)
 
         return named(branch, function)
 
@@ -344,7 +345,9 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: 
 
 def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
     # A new function each time: JAX keeps traces by identity.
-    return jax.lax.associative_scan(named(lambda *a: fn(*a), fn), arrays.to_jax(elems), *args, **options)
+    return jax.lax.associative_scan(
+        named(lambda *a: arrays.leaves_to_jax(fn(*a)), fn), arrays.leaves_to_jax(elems), *args, **options
+    )
 
 
 def install() -> None:

@@ -23,7 +23,7 @@ from freshjit.state.libraries import is_jax_module, is_library_function, is_libr
 from freshjit.state.path import Path
 from freshjit.state.values import is_plain
 from freshjit.state.views import classes
-from freshjit.state.views.library_calls import Ufunc, accepting_numpy_views
+from freshjit.state.views.library_calls import Ufunc, accepting_numpy_views, handing_on_numbers
 from freshjit.state.views.namespaces import Namespace, namespace_of
 from freshjit.state.views.numbers import math_function
 from freshjit.state.views.replacements import (
@@ -187,7 +187,7 @@ class LibraryNamespace(Namespace):
         self.capture.guard(place, "is", value)
         owner = getattr(value, "__self__", None)
         if owner is draws.of_python or owner is draws.of_numpy:
-            self.capture.pathless.watch_random(owner, str(place))
+            self.capture.pathless.watch_random(owner, place)
         return value if may_have_stand_in(value) else library_value(value)
 
 
@@ -258,11 +258,14 @@ def library_value(value: Any) -> Any:
     elif isinstance(value, jnp.ufunc):
         view = Ufunc(value)
     elif _takes_arrays(value):
-        view = accepting_numpy_views(value)
+        view = (handing_on_numbers if value.__module__ in _OF_TREES else accepting_numpy_views)(value)
     else:
         return value
     replace_in_captures(value, view)
     return view
+
+
+_OF_TREES = (jax.tree.map.__module__, jax.tree_util.tree_map.__module__)
 
 
 def _takes_arrays(value: Any) -> bool:

@@ -160,6 +160,8 @@ class NumberView:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         followed = method == "__call__" and not kwargs and getattr(np, ufunc.__name__, None) is ufunc
+        # A scalar of NumPy's that is compared with a view comes as an array of no dimensions.
+        inputs = tuple(i[()] if type(i) is np.ndarray and i.ndim == 0 else i for i in inputs)
         if not followed or not all(map(_is_number, inputs)):
             return getattr(ufunc, method)(*map(plain_number, inputs), **kwargs)
         frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
@@ -196,12 +198,6 @@ class NumberView:
 
     def __ceil__(self) -> Any:
         return _expression(self.capture, math.ceil, (self,))
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is None:
@@ -416,8 +412,9 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 def _define_operators() -> None:
     names = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift", "rshift", "and", "or", "xor")
-    for name in names:
-        function = getattr(operator, name, None) or getattr(operator, name + "_")
+    for name in (*names, "divmod"):
+        known = getattr(operator, name, None) or getattr(operator, f"{name}_", None)
+        function: Any = known or getattr(builtins, name)
         setattr(NumberView, f"__{name}__", _binary(function, False))
         setattr(NumberView, f"__r{name}__", _binary(function, True))
     for name in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -535,16 +532,14 @@ def _within(dtype: Any) -> Callable[[Any], Any]:
 
 
 def _number_class(cls: type) -> Callable[..., Any]:
-    """A class of NumPy's scalars, to be called by traced code."""
+    """A class of numbers, to be called by traced code: what its own ``__float__`` gives has to be a float."""
 
     @functools.wraps(cls, updated=())
     def make(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and type(args[0]) is NumberView:
-            return _expression(args[0].capture, cls, args)
-        return cls(*args, **kwargs)
+        return cls(*args, **kwargs) if kwargs else _on_numbers(cls, args, cls)
 
     return make
 
 
-for scalar in NUMPY_NUMBERS:
-    replace_calls_in_captures(scalar, _number_class(scalar))
+for kind in NUMBERS:
+    replace_calls_in_captures(kind, _number_class(kind))

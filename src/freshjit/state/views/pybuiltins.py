@@ -25,7 +25,7 @@ from freshjit.state.views import arrays, classes, objects
 from freshjit.state.views.modules import library_value
 from freshjit.state.views.namespaces import Namespace, imported, sys_modules
 from freshjit.state.views.numbers import add_up, pow_of_three
-from freshjit.state.views.replacements import note_stand_in, replace_in_captures
+from freshjit.state.views.replacements import class_read_now, note_stand_in, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -431,6 +431,8 @@ class Builtins(dict[str, Any]):
             raise KeyError(name)
         if found is not _STANDARD.get(name, GAP):
             return self._capture.view(found, _builtins.attr(name))
+        if name in ("int", "float", "complex"):
+            return class_read_now(found)
         if name in ("type", "object"):
             frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
             use = bytecode.uses(frame.f_code).get(bytecode.running(frame))

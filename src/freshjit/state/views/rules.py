@@ -72,7 +72,7 @@ class _Rules:
         if self.capture.recorder is None:
             return rule(*args), []  # differentiated after the capture: nothing is written any more
         result, self.changes, traced = run_apart(self.capture, rule, args, {})
-        return result, traced
+        return arrays.leaves_to_jax(result), traced
 
     def apply(self, values: list[Any]) -> None:
         if self.changes is not None:

@@ -9,6 +9,7 @@ differs along the mapped axis.
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -56,16 +57,25 @@ def _with_aux(apart: Apart, has_aux: bool) -> Function:
     """The function in the form ``value, (aux, traced changes)`` that differentiation wants."""
 
     def inner(*args: Any, **kwargs: Any) -> tuple[Any, tuple[Any, list[Any]]]:
-        result, traced = apart(*args, **kwargs)
+        result, traced = apart.as_it_is(*args, **kwargs)
         value, aux = result if has_aux else (result, None)
         return value, (aux, traced)
 
     return named(inner, apart.function)
 
 
+def _taken_apart(args: tuple[Any, ...], argnums: Any, others: bool = False) -> tuple[Any, ...]:
+    """The arguments as JAX is to see them: it takes apart those at ``argnums``, or all but those."""
+    numbers = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    chosen = {operator.index(i) % len(args) for i in numbers if hasattr(i, "__index__")} if args else ()
+    return tuple(
+        arrays.to_jax(a) if (i in chosen) is others else arrays.leaves_to_jax(a) for i, a in enumerate(args)
+    )
+
+
 def value_and_grad(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+        args, kwargs = _taken_apart(args, argnums), arrays.to_jax(kwargs)
         capture = thread.capture
         if capture is None:
             return jax.value_and_grad(fun, argnums, has_aux, **options)(*args, **kwargs)
@@ -93,7 +103,7 @@ def _gradient_of(both: Function, has_aux: bool) -> Function:
 def _jacobian(transform: Function) -> Function:
     def jacobian(fun: Function, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Function:
         def jacfun(*args: Any, **kwargs: Any) -> Any:
-            args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+            args, kwargs = _taken_apart(args, argnums), arrays.to_jax(kwargs)
             capture = thread.capture
             if capture is None:
                 return transform(fun, argnums, has_aux=has_aux, **options)(*args, **kwargs)
@@ -120,7 +130,7 @@ def _along(transform: Function) -> Function:
     """``vjp`` and ``linearize``: ``transform(fun, *primals, has_aux=...) -> (out, function[, aux])``."""
 
     def call(fun: Function, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
-        primals = arrays.to_jax(primals)
+        primals = arrays.leaves_to_jax(primals)
         capture = thread.capture
         if capture is None:
             return transform(fun, *primals, has_aux=has_aux, **options)
@@ -136,7 +146,7 @@ vjp, linearize = _along(jax.vjp), _along(jax.linearize)
 
 
 def jvp(fun: Function, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
-    primals, tangents = arrays.to_jax(primals), arrays.to_jax(tangents)
+    primals, tangents = arrays.leaves_to_jax(primals), arrays.leaves_to_jax(tangents)
     capture = thread.capture
     if capture is None:
         return jax.jvp(fun, primals, tangents, has_aux=has_aux)
@@ -375,7 +385,10 @@ def checkpoint(fun: Any = None, **options: Any) -> Any:
         return lambda function: checkpoint(function, **options)
 
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = arrays.to_jax(args), arrays.to_jax(kwargs)
+        args, kwargs = (
+            _taken_apart(args, options.get("static_argnums", ()), others=True),
+            arrays.to_jax(kwargs),
+        )
         capture = thread.capture
         if capture is None:
             return jax.checkpoint(fun, **options)(*args, **kwargs)
