@@ -19,7 +19,7 @@ PYTEST := $(BIN)/python -m pytest
 LINTED := src tests benchmarks noxfile.py $(wildcard examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint pytest fuzz bench examples docs clean
+.PHONY: help demo test lint pytest fuzz jax-suite bench examples docs clean
 
 help:
 	@echo "make demo    see three questions answered by jax.jit and by freshjit"
@@ -28,6 +28,7 @@ help:
 	@echo "make pytest  pytest, doctests and the tracer-leak job only"
 	@echo "make fuzz    more random programs than make test runs: make fuzz N=1000 (some minutes)"
 	@echo "make examples  three training programs, as plain classes and by hand (about a minute)"
+	@echo "make jax-suite  JAX's own tests, with jax.jit replaced (git and the network; some minutes)"
 	@echo "make bench   the benchmarks (some minutes)"
 	@echo "make docs    the documentation, into site/"
 	@echo "make clean   remove $(VENV) and everything generated"
@@ -51,6 +52,15 @@ N ?= 1000
 fuzz: $(VENV)/.stamp-test
 	$(BIN)/python -m tests.fuzz --examples $(N) $(FUZZ_ARGS)
 
+JAX_SOURCE ?= https://github.com/jax-ml/jax
+JAX_TESTS ?= $(shell sed -n 's/^\[tests\.\(.*\)\]/\1/p' tests/jax_suite/deviations.toml)
+jax-suite: $(VENV)/.stamp-test
+	rm -rf .jax
+	git clone --quiet --depth 1 --config advice.detachedHead=false \
+		--branch jax-v$$($(BIN)/python -c 'import jax; print(jax.__version__)') $(JAX_SOURCE) .jax
+	$(PYTEST) -p tests.jax_suite.plugin -n $(WORKERS) -c /dev/null --rootdir .jax \
+		$(patsubst %,.jax/tests/%.py,$(JAX_TESTS)) $(PYTEST_ARGS)
+
 bench: $(VENV)/.stamp-bench
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -63,7 +73,7 @@ docs: $(VENV)/.stamp-docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) build dist site .pytest_cache .ruff_cache .hypothesis .fuzz
+	rm -rf $(VENV) .jax build dist site .pytest_cache .ruff_cache .hypothesis .fuzz
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- installation -----------------------------------------------------------------------------------

@@ -16,6 +16,8 @@ from freshjit.state.record import Record
 
 __all__ = ["UNSPECIFIED", "Options"]
 
+_jit = jax.jit  # JAX's own, whatever somebody puts in its place later
+
 UNSPECIFIED: Any = inspect.signature(jax.jit).parameters["in_shardings"].default
 """What JAX takes for a sharding of which nothing was said."""
 
@@ -153,7 +155,7 @@ def _let_jax_check(function: Callable[..., Any], parameters: dict[str, Any]) -> 
     """Raise JAX's own errors about the parameters, and give its warnings at the user's line."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        jax.jit(function, **parameters)
+        _jit(function, **parameters)
     where = user_line()
     for warning in told:
         if where is not None:
