@@ -669,3 +669,27 @@ def test_chex_dataclass_as_training_state():
         return [*seen, step(X, Y), int(state.steps)]
 
     equal_to_eager(program)
+
+
+def test_chex_counts_the_traces_of_a_function_and_not_its_calls():
+    chex = library("chex")
+
+    class Model:
+        def __init__(self):
+            self.w = jnp.float32(2.0)
+
+        @jit
+        @chex.assert_max_traces(n=2)
+        def step(self, x):
+            self.w = self.w + x.sum()
+            return self.w
+
+    chex.clear_trace_counter()
+    model = Model()
+    for _ in range(5):
+        model.step(jnp.ones(2))
+    model.step(jnp.ones(3))
+    with pytest.raises(AssertionError, match="traced > 2 times"):
+        model.step(jnp.ones(4))
+    assert float(model.w) == 15.0
+    assert float(model.step(jnp.ones(3))) == 18.0

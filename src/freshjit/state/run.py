@@ -27,6 +27,7 @@ from freshjit.state.path import Path
 from freshjit.state.record import KEYED, Record, Slot, Write
 from freshjit.state.views import (
     arrays,
+    ecosystem,
     library_calls,
     numbers,
     objects,
@@ -184,6 +185,8 @@ def _open(capture: Capture) -> None:
     )
     capture.recorder.start()  # known here before it changes anything
     capture.classes_before = all_classes()
+    for counter, path in ecosystem.counters_of_traces():
+        capture.remember(counter, counter, path)
     for watch in _WATCHES:
         watch.need(capture)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+import sys
 from collections.abc import Iterator, MutableMapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -196,6 +197,20 @@ def _opaque_trace(capture: Capture, value: Any, path: Path) -> Any:
 
 
 _SPECIAL[_compat.OpaqueTraceState.__module__, _compat.OpaqueTraceState.__qualname__] = _opaque_trace
+
+
+_COUNTERS_OF_TRACES = (("chex._src.asserts_internal", "TRACE_COUNTER"),)
+
+
+def counters_of_traces() -> Iterator[tuple[Any, Path]]:
+    """What libraries count traces with, as ``chex.assert_max_traces`` does: traced code sees it as it is.
+
+    It counts while a function is traced, as it is meant to, and not again at each call.
+    """
+    for module, name in _COUNTERS_OF_TRACES:
+        counter = getattr(sys.modules.get(module), name, None)
+        if counter is not None:
+            yield counter, Path.constant(counter, f"{module}.{name}")
 
 
 def maker(value: Any) -> Any:
