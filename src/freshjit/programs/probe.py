@@ -124,10 +124,10 @@ def generate(
     """
     keywords = [a.name for a in arguments if isinstance(a.name, str)]
     n_args = len(arguments) - len(keywords)
-    writer = Writer(_HELPERS)
+    writer = Writer(_HELPERS, record.argument_dicts, Miss(None))
     writer.names["jitted"] = jitted
     writer.line("try:")
-    shape_miss = writer.bind(Miss(None), "miss")
+    shape_miss = writer.miss
     writer.line(f"if len(args) != {n_args} or len(kwargs) != {len(keywords)}: return {shape_miss}", 2)
     if record.late_rules:
         writer.line(f"if not trace_is_clean(): return {shape_miss}", 2)

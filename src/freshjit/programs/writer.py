@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from freshjit.state.held import Kept, may_die
@@ -34,15 +34,24 @@ _SYMBOLS: dict[Any, str] = {
 
 
 class Writer:
-    """Collects the lines of the function and the objects they refer to."""
+    """Collects the lines of the function and the objects they refer to.
 
-    def __init__(self, helpers: Mapping[str, Any]) -> None:
+    Parameters:
+        helpers: what the lines may refer to, by name.
+        unguarded: paths of dicts whose keys are not known yet when something in them is read. A defaultdict
+            would make what it has not.
+        miss: what to return if it has not.
+    """
+
+    def __init__(self, helpers: Mapping[str, Any], unguarded: Iterable[Path] = (), miss: Any = None) -> None:
         self.lines: list[str] = []
         self.names: dict[str, Any] = dict(helpers)
         self._constants: dict[tuple[int, bool], str] = {}
         self._paths: dict[int, str] = {}
         self._numbers: dict[int, str] = {}
         self._temporaries = 0
+        self._unguarded = set(map(id, unguarded))
+        self.miss = self.bind(miss, "miss")
 
     def line(self, text: str, indent: int = 1) -> None:
         self.lines.append("    " * indent + text)
@@ -86,6 +95,9 @@ class Writer:
         if path.step == "constant":
             return self.constant(path.key(), type(path.key) is Kept)
         assert path.parent is not None
+        if path.step == "item" and id(path.parent) in self._unguarded:
+            parent, key = self._paths[id(path.parent)], self.constant(path.key)
+            self.line(f"if not dict.__contains__({parent}, {key}): return {self.miss}", 2)
         expression = path.code(self._paths[id(path.parent)], self.constant)
         name = f"v{len(self._paths)}"
         self.line(f"{name} = {expression}", 2)

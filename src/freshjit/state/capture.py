@@ -81,6 +81,7 @@ class Capture:
         self.outer: Capture | None = None
         self.bases: Mapping[str, Path] = {}
         self.argument_containers: list[Path] = []
+        self.argument_dicts: list[Path] = []
         self.argument_leaves: dict[int, tuple[Path, Any]] = {}  # by id: their arrays and tuples
         self.given: dict[int, tuple[Any, Any]] = {}  # by id of what is seen of them: the same, as given
         self._argument_numbers: list[tuple[Path, type]] = []

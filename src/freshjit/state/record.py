@@ -164,6 +164,7 @@ class Record:
     result_outputs: Sequence[int | None]  # per leaf of the result: which output it is, if any
     frozen: Sequence[Frozen] = ()
     computed: Sequence[NumberView] = ()  # to be computed at each call, used or not: errors count
+    argument_dicts: Sequence[Path] = ()  # among the traced arguments; JAX is to see whether their keys fit
     late_rules: bool = False
     """Whether rules of custom derivatives that read state are left for JAX to run, should it
     differentiate the program from outside: then, and under any transform, it must not be used."""

@@ -296,5 +296,6 @@ def _record(capture: Capture, jaxpr: Any, result: _Result) -> Record:
         result_outputs=result.leaves,
         frozen=capture.frozen,
         computed=capture.computed,
+        argument_dicts=capture.argument_dicts,
         late_rules=capture.late_rules,
     )

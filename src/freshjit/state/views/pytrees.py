@@ -43,6 +43,8 @@ def adopt_argument(capture: Capture, rebuilt: Any, original: Any, path: Path) ->
         _adopt_node(capture, rebuilt, original, path)
         return rebuilt
     capture.remember(original, rebuilt, path)
+    if isinstance(rebuilt, dict):
+        capture.argument_dicts.append(path)
     if kind in dicts.OWN_KEYS:
         dicts.put_in_order(capture, rebuilt, original, path)
     pairs = list(rebuilt.items()) if isinstance(rebuilt, dict) else enumerate(rebuilt)
