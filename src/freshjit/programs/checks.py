@@ -182,7 +182,8 @@ def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
     if usable and known is not None and same_numpy(array, known[1]):
         return known[2]
     private = np.array(array, copy=True, order="C")
-    on_device = jnp.asarray(private)
+    with jax.ensure_compile_time_eval():  # a transform around this call would make it one of its tracers
+        on_device = jnp.asarray(private)
     reference = weakref.ref(array, lambda _: _device_copies.pop(key, None))
     _device_copies[key] = (reference, private, on_device, _compat.x64_is_enabled())
     return on_device
