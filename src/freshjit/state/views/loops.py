@@ -6,6 +6,7 @@ loop (or returned by every branch) beside the user's own values, and written aft
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ from freshjit.state.guards import at, user_line
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, made, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, called_like, named, run_apart
+from freshjit.state.views.library_calls import call_library
 from freshjit.state.views.numbers import NumberView, plain_number
-from freshjit.state.views.replacements import replace_in_captures
+from freshjit.state.views.replacements import real_library_value, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
@@ -350,8 +352,32 @@ def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> An
     )
 
 
+def _knowing_operations(reduce: Function) -> Function:
+    """``reduce`` and ``reduce_window``, which tell sums, maxima and the like by the very function given.
+
+    For these they have operations of their own, which can be differentiated, where others cannot.
+    """
+
+    @functools.wraps(reduce)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        capture = thread.capture
+        if capture is None:
+            return reduce(*args, **kwargs)
+        real = functools.partial(_real_operation, capture)
+        return call_library(reduce, tuple(map(real, args)), {name: real(v) for name, v in kwargs.items()})
+
+    return call
+
+
+def _real_operation(capture: Capture, value: Any) -> Any:
+    real = real_library_value(capture, value) if callable(value) else None
+    return value if real is None else real
+
+
 def install() -> None:
     """Let traced code find these in place of JAX's own."""
+    for reduce in (jax.lax.reduce, jax.lax.reduce_window):
+        replace_in_captures(reduce, _knowing_operations(reduce))
     replacements: list[tuple[Any, Any]] = [
         (jax.lax.scan, scan),
         (jax.lax.fori_loop, fori_loop),
