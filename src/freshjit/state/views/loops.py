@@ -29,7 +29,16 @@ from freshjit.state.views.replacements import real_library_value, replace_in_cap
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["associative_scan", "cond", "fori_loop", "map_", "scan", "switch", "while_loop"]
+__all__ = [
+    "associative_scan",
+    "cond",
+    "fori_loop",
+    "map_",
+    "platform_dependent",
+    "scan",
+    "switch",
+    "while_loop",
+]
 
 Function = Callable[..., Any]
 
@@ -102,7 +111,7 @@ def _carries(kind: str) -> str:
     return "all branches leave" if kind in _BRANCHES else "a compiled loop carries"
 
 
-_BRANCHES = ("cond", "switch")
+_BRANCHES = ("cond", "switch", "platform_dependent")
 
 
 def _is_same(old: Any, new: Any) -> bool:
@@ -304,7 +313,7 @@ def map_(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
 
 
 def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Function) -> Any:
-    """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
+    """``cond`` and its kin: each branch returns the new contents of everything any branch writes."""
     capture = thread.capture
     assert capture is not None
     operands = arrays.leaves_to_jax(tuple(operands))
@@ -343,6 +352,20 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: 
         return jax.lax.switch(index, branches, *operands, **options)
     index = arrays.to_jax(index)
     return _choose("switch", branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
+
+
+def platform_dependent(*args: Any, default: Function | None = None, **per_platform: Function) -> Any:
+    names = list(per_platform)
+    if thread.capture is None:
+        return jax.lax.platform_dependent(*args, default=default, **per_platform)
+
+    def call(functions: list[Function], operands: tuple[Any, ...]) -> Any:
+        for_names, rest = functions[: len(names)], functions[len(names) :]
+        chosen = dict(zip(names, for_names, strict=True))
+        return jax.lax.platform_dependent(*operands, default=rest[0] if rest else None, **chosen)
+
+    others = [] if default is None else [default]
+    return _choose("platform_dependent", [*per_platform.values(), *others], args, call)
 
 
 def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
@@ -385,6 +408,7 @@ def install() -> None:
         (jax.lax.map, map_),
         (jax.lax.cond, cond),
         (jax.lax.switch, switch),
+        (jax.lax.platform_dependent, platform_dependent),
         (jax.lax.associative_scan, associative_scan),
     ]
     for original, replacement in replacements:
