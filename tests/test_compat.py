@@ -231,6 +231,22 @@ def test_ordinary_operations_ask_for_no_value():
     assert asked == []
 
 
+def test_views_of_mutable_arrays_are_those_of_jax():
+    weight = jnp.arange(4.0)
+
+    def f(recorder):
+        ref = jax.new_ref(recorder.input(weight))
+        ref.at[1:3][...] += 10.0
+        ref.at[1:3].at[0][...] = -1.0
+        assert ref.at[0:2].shape == (2,)
+        return ref[...], jax.ref.get(ref.at[1:3], 1)
+
+    closed = record(f)
+    whole, one = _compat.eval_jaxpr(_compat.open_jaxpr(closed), *closed.consts)
+    assert whole.tolist() == [0.0, -1.0, 12.0, 3.0]
+    assert float(one) == 12.0
+
+
 def test_index_is_translated_before_jax_sees_it():
     weight, seen = jnp.arange(3.0), []
 
@@ -395,6 +411,7 @@ def test_functions_that_jaxs_transforms_return_are_recognised():
         "checkpoint": jax.checkpoint(f),
         "jacfwd": jax.jacfwd(f),
         "jacrev": jax.jacrev(f),
+        "shard_map": jax.shard_map(f, out_specs=jax.sharding.PartitionSpec()),
     }
     for name, function in made.items():
         code = function.__code__
@@ -403,7 +420,8 @@ def test_functions_that_jaxs_transforms_return_are_recognised():
         known = _KNOWN.get(function.__code__.co_qualname)
         assert known is not None, (name, function.__code__.co_qualname)
         variables = function.__code__.co_freevars
-        assert ("value_and_grad_f" in variables) if name.startswith("grad") else ("fun" in variables), name
+        own = {"grad": "value_and_grad_f", "grad with aux": "value_and_grad_f", "shard_map": "f"}
+        assert own.get(name, "fun") in variables, name
 
 
 def test_importing_freshjit_starts_no_backend():

@@ -424,6 +424,19 @@ def test_static_array_argument_can_steer_python():
     assert float(f(1.0, np.array([False]))) == -1.0
 
 
+def test_numbers_that_jaxs_transforms_hand_on_are_traced_as_elsewhere():
+    @jit
+    def f(x, power, shift):
+        return x**power + shift[0]
+
+    values = []
+    for power, shift in ((2, 0.5), (3, 1.5), (4, 2.5)):
+        y, pull = jax.vjp(f, 2.0, power, np.full(2, shift, np.float32))
+        values.append((float(y), float(pull(1.0)[0])))
+    assert values == [(4.5, 4.0), (9.5, 12.0), (18.5, 32.0)]
+    assert f._cache_size() == 1
+
+
 def test_traced_argument_cannot_steer_python():
     @jit
     def f(x):
@@ -563,6 +576,20 @@ def test_out_shardings_as_a_prefix_of_the_result_and_writes_beside_it():
         assert out["b"].sharding.is_equivalent_to(whole, 1)
         assert counter.n == n
         assert counter.last.tolist() == [2.0 * i for i in range(8)]
+
+
+def test_out_shardings_where_the_result_has_no_arrays_in_some_places():
+    here = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    assert jit(lambda x: None, out_shardings=None)(1.0) is None
+    assert jit(lambda x: (), out_shardings=here)(1.0) == ()
+    result = jit(lambda x: {"a": [x, None, 3], "b": None}, out_shardings={"a": here, "b": None})(1.0)
+    assert result == {"a": [1.0, None, 3], "b": None}
+
+
+def test_out_shardings_of_another_form_than_the_result_are_told_with_both_forms():
+    here = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    with pytest.raises(ValueError, match=r"out_shardings \{'a': .* does not fit .*'b'"):
+        jit(lambda x: {"b": x}, out_shardings={"a": here})(1.0)
 
 
 @needs_8_devices

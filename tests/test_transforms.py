@@ -884,6 +884,21 @@ def test_attributes_that_are_items_are_carried_through_a_loop():
     assert float(config.total) == 13.0
 
 
+def test_callback_that_is_told_a_sharding_runs_on_the_real_thing():
+    seen = []
+    model = Model()
+
+    @jit
+    def f(x):
+        y = x * 2
+        jax.debug.inspect_array_sharding(y, callback=lambda sharding: seen.append((sharding, model)))
+        return y
+
+    assert float(f(1.0)) == 2.0
+    assert isinstance(seen[0][0], jax.sharding.Sharding)
+    assert seen[0][1] is model
+
+
 def test_callback_inside_a_jitted_function_runs_on_the_real_thing():
     seen = []
     model = Model()

@@ -11,6 +11,7 @@
 * ``Direct``: the same questions answered where a function runs in the trace that is current.
 * ``is_mapped``: which values have the mapped axis; public ``vmap`` complains of one of them, as text.
 * ``varies``: which values differ from device to device; the name of this fact has changed between versions.
+* ``NUMBERS_OF_JAX``: how JAX hands on Python numbers and NumPy arrays; public API says nothing of it.
 * ``eval_jaxpr``, ``trace_is_clean``, ``JitFunction``: small facts that JAX does not export.
 
 Tested by ``tests/test_compat.py`` against every supported JAX version.
@@ -32,11 +33,14 @@ from jax._src import array as _array
 from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import dtypes as _dtypes
+from jax._src import literals as _literals
 from jax._src import source_info_util as _source_info
 from jax._src.interpreters import batching as _batching
 from jax._src.interpreters import partial_eval as _pe
+from jax._src.numpy import array_methods as _array_methods
 
 __all__ = [
+    "NUMBERS_OF_JAX",
     "ArrayImpl",
     "Direct",
     "JitFunction",
@@ -73,6 +77,10 @@ ArrayImpl: type = _array.ArrayImpl
 # JAX have one class for open and closed jaxprs.
 _ClosedJaxpr: type = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
 OpaqueTraceState: type = _core.OpaqueTraceState
+
+# What JAX's transforms put in the place of numbers and NumPy arrays that they hand on: subclasses of Python's
+# and NumPy's own, with a dtype that stays.
+NUMBERS_OF_JAX: tuple[type, ...] = (*_literals.typed_scalar_types, _literals.TypedNdArray)
 
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]
@@ -249,6 +257,12 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
         recorder = _recorders.get(id(self._trace))
         return super().at if recorder is None else _At(super().at, recorder)
 
+    def __setitem__(self, key: Any, value: Any) -> None:  # of a mutable array
+        recorder = _recorders.get(id(self._trace))
+        if recorder is not None:
+            key, value = recorder.as_index(key), recorder.as_value(value)
+        super().__setitem__(key, value)
+
     def item(self, *args: Any) -> Any:
         value = _concrete_value(self)
         if value is None:
@@ -285,6 +299,10 @@ class _SlotTracer(_pe.DynamicJaxprTracer):
         )
 
 
+# JAX looks tracers up by their exact class where it deals with views of mutable arrays.
+_core.pytype_aval_mappings[_SlotTracer] = _core.pytype_aval_mappings[_pe.DynamicJaxprTracer]
+
+
 def _converting(name: str, parent: Callable[..., Any]) -> Callable[..., Any]:
     """A method of arrays that takes what stands for captured NumPy arrays and numbers."""
 
@@ -318,6 +336,9 @@ def shown(value: Any) -> Any:
     return value if known is None else known.value
 
 
+_IndexUpdate: type = _array_methods._IndexUpdateRef
+
+
 class _At:
     """``x.at`` that takes what stands for captured NumPy arrays and numbers."""
 
@@ -325,7 +346,9 @@ class _At:
         self._at, self._recorder = at, recorder
 
     def __getitem__(self, key: Any) -> Any:
-        return _Update(self._at[self._recorder.as_index(key)], self._recorder)
+        part = self._at[self._recorder.as_index(key)]
+        # Of a mutable array it is a view, which JAX's functions have to know as such.
+        return _Update(part, self._recorder) if type(part) is _IndexUpdate else part
 
 
 class _Update:

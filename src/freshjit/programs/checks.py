@@ -167,7 +167,7 @@ def subvalue(value: Any, wanted: tuple[type, Any]) -> bool:
 
 # What is on the device for a NumPy array of the user's: a private copy of the numbers and the device
 # array made from it. Keyed by id, with a weak reference that removes the entry when the array dies.
-_device_copies: dict[int, tuple[weakref.ref[Any], np.ndarray[Any, Any], jax.Array, bool]] = {}
+_device_copies: dict[int, tuple[weakref.ref[Any], np.ndarray[Any, Any], jax.Array, Any]] = {}
 
 
 def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
@@ -178,13 +178,16 @@ def device_copy(array: np.ndarray[Any, Any]) -> jax.Array:
     """
     key = id(array)
     known = _device_copies.get(key)
-    usable = known is not None and known[0]() is array and known[3] == _compat.x64_is_enabled()
+    # Both are part of the type that JAX gives to an array of NumPy's.
+    setting = _compat.x64_is_enabled(), jax.sharding.get_abstract_mesh()
+    usable = known is not None and known[0]() is array and known[3] == setting
     if usable and known is not None and same_numpy(array, known[1]):
         return known[2]
     private = np.array(array, copy=True, order="C")
-    on_device = jnp.asarray(private)
+    with jax.ensure_compile_time_eval():  # a transform around this call would make it one of its tracers
+        on_device = jnp.asarray(private)
     reference = weakref.ref(array, lambda _: _device_copies.pop(key, None))
-    _device_copies[key] = (reference, private, on_device, _compat.x64_is_enabled())
+    _device_copies[key] = (reference, private, on_device, setting)
     return on_device
 
 

@@ -92,10 +92,13 @@ def _positional_labels(parameters: list[inspect.Parameter], count: int) -> list[
     return [*names, *(f"{rest}[{i - first}]" for i in range(len(names), count))][:count]
 
 
+_OF_JAX = (jax.Array, np.generic, *_compat.NUMBERS_OF_JAX)
+
+
 def is_jax_tree(value: Any) -> bool:
     """Whether ``jax.jit`` would take this argument: an array, a number, or a pytree of such."""
     kind = type(value)
-    if kind in (bool, int, float, complex) or isinstance(value, (jax.Array, np.generic)):
+    if kind in (bool, int, float, complex) or isinstance(value, _OF_JAX):
         return True
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "biufcV" and kind is np.ndarray

@@ -170,7 +170,12 @@ class Builder:
             call = recipes.Reduced(is_new=False)
             call.maker = Constant(maker)
             return call
-        return self._node(value, label, where) or self._to_be_filled(value, label, where)
+        node = self._node(value, label, where)
+        if node is not None:
+            return node
+        if _is_value_of_jax(value) and not stand_ins.found(self._capture, value):
+            return Constant(value, True)
+        return self._to_be_filled(value, label, where)
 
     def _node(self, value: Any, label: str, where: SourceLine | None) -> Recipe | None:
         """A pytree node of JAX's own, such as what ``jax.vjp`` and ``jax.linearize`` return; None for others.
@@ -451,6 +456,17 @@ def _is_what_it_holds(cls: type) -> bool:
     if class_entry(cls, "__reduce_ex__") is object.__reduce_ex__ and cls.__reduce__ is object.__reduce__:
         return True
     return is_user_class(cls) and (issubclass(cls, _FILLED) or _made_by_python(cls))
+
+
+def _is_value_of_jax(value: Any) -> bool:
+    """Whether it is one that JAX describes things with: the type of an array, a mesh, a device, a jaxpr.
+
+    There is one object for all that are equal, or none can be made from outside: a copy is another thing.
+    """
+    kind = type(value)
+    of_jax = kind.__module__.partition(".")[0] in ("jax", "jaxlib")
+    hashed = class_entry(kind, "__hash__") is not None
+    return isinstance(value, np.finfo) or (of_jax and hashed and not callable(value))
 
 
 def _check_made_by_python(cls: type, label: str, where: SourceLine | None) -> None:

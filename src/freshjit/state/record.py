@@ -176,13 +176,20 @@ class Record:
     def spread_over_outputs(self, prefix: Any) -> tuple[Any, ...]:
         """A per-result setting (a pytree prefix) as one value per output of the program."""
         spread: list[Any] = [None] * self.n_outputs
-        result = jax.tree_util.tree_unflatten(self.result_tree, self.result_outputs)
-        values = jax.tree_util.tree_map(
-            lambda value, part: [value] * len(jax.tree_util.tree_leaves(part, is_leaf=_is_none)),
-            prefix,
-            result,
-            is_leaf=_is_none,
-        )
+        # Not by the outputs themselves: None has no leaves, be it a result's or an output that is not there.
+        result = jax.tree_util.tree_unflatten(self.result_tree, range(len(self.result_outputs)))
+        try:
+            values = jax.tree_util.tree_map(
+                lambda value, part: [value] * len(jax.tree_util.tree_leaves(part)),
+                prefix,
+                result,
+                is_leaf=_is_none,
+            )
+        except ValueError as error:
+            raise ValueError(
+                f"out_shardings {prefix} does not fit what the function returns, which has the form "
+                f"{self.result_tree}: {error}"
+            ) from None
         flat = jax.tree_util.tree_leaves(values, is_leaf=_is_none)
         for value, index in zip(flat, self.result_outputs, strict=True):
             if index is not None:

@@ -73,7 +73,16 @@ def _real_cell(capture: Capture, cell: types.CellType) -> types.CellType:
         return types.CellType()
 
 
+def inspect_array_sharding(value: Any, *, callback: Callable[..., Any]) -> None:
+    """``jax.debug.inspect_array_sharding``: its callback runs when the program is compiled."""
+    capture = thread.capture
+    if capture is not None:
+        value, callback = arrays.to_jax(value), _real(capture, callback)
+    jax.debug.inspect_array_sharding(value, callback=callback)
+
+
 def install() -> None:
     """Let traced code find these in place of JAX's own."""
+    replace_in_captures(jax.debug.inspect_array_sharding, inspect_array_sharding)
     for original in (jax.pure_callback, jax_io_callback, jax.debug.callback):
         replace_in_captures(original, _on_the_real_thing(original))

@@ -6,6 +6,7 @@ loop (or returned by every branch) beside the user's own values, and written aft
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -21,13 +22,23 @@ from freshjit.state.guards import at, user_line
 from freshjit.state.values import is_plain, same_value
 from freshjit.state.views import arrays, made, transforms
 from freshjit.state.views.apart import Apart, Change, Changes, called_like, named, run_apart
+from freshjit.state.views.library_calls import call_library
 from freshjit.state.views.numbers import NumberView, plain_number
-from freshjit.state.views.replacements import replace_in_captures
+from freshjit.state.views.replacements import real_library_value, replace_in_captures
 
 if TYPE_CHECKING:
     from freshjit.state.capture import Capture
 
-__all__ = ["associative_scan", "cond", "fori_loop", "map_", "scan", "switch", "while_loop"]
+__all__ = [
+    "associative_scan",
+    "cond",
+    "fori_loop",
+    "map_",
+    "platform_dependent",
+    "scan",
+    "switch",
+    "while_loop",
+]
 
 Function = Callable[..., Any]
 
@@ -100,7 +111,7 @@ def _carries(kind: str) -> str:
     return "all branches leave" if kind in _BRANCHES else "a compiled loop carries"
 
 
-_BRANCHES = ("cond", "switch")
+_BRANCHES = ("cond", "switch", "platform_dependent")
 
 
 def _is_same(old: Any, new: Any) -> bool:
@@ -302,7 +313,7 @@ def map_(f: Function, xs: Any, *, batch_size: int | None = None) -> Any:
 
 
 def _choose(kind: str, branches: Sequence[Function], operands: Any, call: Function) -> Any:
-    """``cond`` and ``switch``: each branch returns the new contents of everything any branch writes."""
+    """``cond`` and its kin: each branch returns the new contents of everything any branch writes."""
     capture = thread.capture
     assert capture is not None
     operands = arrays.leaves_to_jax(tuple(operands))
@@ -343,6 +354,20 @@ def switch(index: Any, branches: Sequence[Function], *operands: Any, **options: 
     return _choose("switch", branches, operands, lambda fs, ops: jax.lax.switch(index, fs, *ops, **options))
 
 
+def platform_dependent(*args: Any, default: Function | None = None, **per_platform: Function) -> Any:
+    names = list(per_platform)
+    if thread.capture is None:
+        return jax.lax.platform_dependent(*args, default=default, **per_platform)
+
+    def call(functions: list[Function], operands: tuple[Any, ...]) -> Any:
+        for_names, rest = functions[: len(names)], functions[len(names) :]
+        chosen = dict(zip(names, for_names, strict=True))
+        return jax.lax.platform_dependent(*operands, default=rest[0] if rest else None, **chosen)
+
+    others = [] if default is None else [default]
+    return _choose("platform_dependent", [*per_platform.values(), *others], args, call)
+
+
 def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> Any:
     # A new function each time: JAX keeps traces by identity.
     return jax.lax.associative_scan(
@@ -350,8 +375,32 @@ def associative_scan(fn: Function, elems: Any, *args: Any, **options: Any) -> An
     )
 
 
+def _knowing_operations(reduce: Function) -> Function:
+    """``reduce`` and ``reduce_window``, which tell sums, maxima and the like by the very function given.
+
+    For these they have operations of their own, which can be differentiated, where others cannot.
+    """
+
+    @functools.wraps(reduce)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        capture = thread.capture
+        if capture is None:
+            return reduce(*args, **kwargs)
+        real = functools.partial(_real_operation, capture)
+        return call_library(reduce, tuple(map(real, args)), {name: real(v) for name, v in kwargs.items()})
+
+    return call
+
+
+def _real_operation(capture: Capture, value: Any) -> Any:
+    real = real_library_value(capture, value) if callable(value) else None
+    return value if real is None else real
+
+
 def install() -> None:
     """Let traced code find these in place of JAX's own."""
+    for reduce in (jax.lax.reduce, jax.lax.reduce_window):
+        replace_in_captures(reduce, _knowing_operations(reduce))
     replacements: list[tuple[Any, Any]] = [
         (jax.lax.scan, scan),
         (jax.lax.fori_loop, fori_loop),
@@ -359,6 +408,7 @@ def install() -> None:
         (jax.lax.map, map_),
         (jax.lax.cond, cond),
         (jax.lax.switch, switch),
+        (jax.lax.platform_dependent, platform_dependent),
         (jax.lax.associative_scan, associative_scan),
     ]
     for original, replacement in replacements:

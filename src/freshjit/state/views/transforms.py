@@ -451,6 +451,11 @@ _KNOWN: dict[str, tuple[Function, tuple[str, ...]]] = {
     "checkpoint.<locals>.fun_remat": (checkpoint, ("policy", "prevent_cse", "static_argnums")),
     "jacfwd.<locals>.jacfun": (jacfwd, ("argnums", "has_aux", "holomorphic")),
     "jacrev.<locals>.jacfun": (jacrev, ("argnums", "has_aux", "holomorphic", "allow_int")),
+    # Its own code assigns to its variables: a clone of it would write them as state.
+    "_shard_map.<locals>.wrapped": (
+        shard_map,
+        ("mesh", "in_specs", "out_specs", "axis_names", "check_vma"),
+    ),
 }
 
 
@@ -478,7 +483,7 @@ def view_transformed(capture: Capture, function: types.FunctionType, path: Path)
     if transform is grad:
         return _gradient_of(variable("value_and_grad_f"), code.co_qualname == _GRAD_WITH_AUX)
     options = {name: variable(name) for name in names if name in cells}
-    return transform(variable("fun"), **options)
+    return transform(variable("fun" if "fun" in cells else "f"), **options)
 
 
 def _cells(function: types.FunctionType) -> dict[str, Any]:
