@@ -56,8 +56,9 @@ JAX_SOURCE ?= https://github.com/jax-ml/jax
 JAX_TESTS ?= $(shell sed -n 's/^\[tests\.\(.*\)\]/\1/p' tests/jax_suite/deviations.toml)
 jax-suite: $(VENV)/.stamp-test
 	rm -rf .jax
-	git clone --quiet --depth 1 --config advice.detachedHead=false \
+	git clone --quiet --depth 1 --filter blob:none --no-checkout \
 		--branch jax-v$$($(BIN)/python -c 'import jax; print(jax.__version__)') $(JAX_SOURCE) .jax
+	git -C .jax checkout --quiet HEAD -- tests
 	$(PYTEST) -p tests.jax_suite.plugin -n $(WORKERS) -c /dev/null --rootdir .jax \
 		$(patsubst %,.jax/tests/%.py,$(JAX_TESTS)) $(PYTEST_ARGS)
 
