@@ -814,6 +814,16 @@ def test_stages_tell_of_the_users_arguments_and_result_as_those_of_jax_do():
         assert getattr(ours, name) == getattr(theirs, name), name
 
 
+def test_a_captured_array_in_the_result_is_told_by_its_type():
+    weights = jnp.arange(3.0)
+    jitted = jit(lambda x: {"weights": weights, "n": 3, "x": x})
+    wanted = jax.ShapeDtypeStruct((3,), jnp.float32)
+    assert jitted.eval_shape(1.0)["weights"] == wanted
+    lowered = jitted.lower(1.0)
+    assert lowered.out_info["weights"] == wanted
+    assert lowered.out_info["n"] == 3
+
+
 def test_an_argument_of_another_type_is_named_in_the_error_of_a_compiled_program():
     weight = jnp.float32(3.0)
     compiled = jit(lambda first, second: first * second * weight).lower(1.0, jnp.float32(1.0)).compile()

@@ -10,6 +10,8 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
+import jax
+
 from freshjit.aot import Lowered, Output, Traced
 from freshjit.compile import Compiler
 from freshjit.errors import UnsupportedStateError
@@ -142,12 +144,15 @@ class FreshJit(Wrapper, Generic[P, R]):
     def _dry_run(
         self, program: Program, jitted: Callable[..., Sequence[Any]], args: tuple[Any, ...], kwargs: Any
     ) -> Any:
-        """The result of a call with another function in the place of the compiled one; nothing is written."""
+        """The result of a call with another function in the place of the compiled one; nothing is written.
+
+        Of captured arrays in it, it has their types.
+        """
         dry = program.record.without_writes()
         result = generate(dry, program.arguments, jitted).run(self._function, args, kwargs)
         if type(result) is Miss:
             raise self._compiler.unstable(result.guard)
-        return result
+        return jax.tree.map(_type_of_array, result)
 
     # -- being a function -----------------------------------------------------------------------
 
@@ -176,6 +181,12 @@ class FreshJit(Wrapper, Generic[P, R]):
     def __deepcopy__(self, memo: dict[int, Any]) -> FreshJit[P, R]:
         function = copy.deepcopy(self._function, memo)
         return self if function is self._function else _again(function, self._options.given)
+
+
+def _type_of_array(part: Any) -> Any:
+    if not isinstance(part, jax.Array):
+        return part
+    return jax.ShapeDtypeStruct(part.shape, part.dtype, weak_type=part.weak_type)
 
 
 def _again(function: Any, given: dict[str, Any]) -> Any:

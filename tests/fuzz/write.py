@@ -618,10 +618,7 @@ class Writer:
                 ]
                 options += [
                     ("py", f'for key in ("losses", "extra"):\n    {e}.setdefault(key, []).append(VALUE)'),
-                    (
-                        "py",
-                        f"for _, entry in {e}.items():\n    if isinstance(entry, list):\n        entry.append(VALUE)",
-                    ),
+                    ("py", f"for _, q in {e}.items():\n    if isinstance(q, list):\n        q.append(VALUE)"),
                     ("py", f"[part.append(VALUE) for part in {e}.values() if type(part) is list]"),
                     ("py", f'{e}.pop("extra", None)'),
                     ("py", f'{e}["losses"] = {e}["losses"][-1:]'),
