@@ -925,6 +925,7 @@ class Writer:
             s = Scope(globals_, helpers[:], allowed=ALL if i else frozenset())
             body += ["", *self.function(f"helper{i}", "v, k=0.5", s, [], 1, "v * k", 1)]
             helpers.append(Callee(f"helper{i}", frozenset(s.tags)))
+        self.effects = helpers[1].tags  # where it is put in another's place, that one must be allowed them
         for i, style in enumerate(self.styles):
             body += ["", "", *self.part_class(i, style, globals_, [h for h in helpers if not h.tags])]
         # --- program: cells, Model, functions
@@ -1116,8 +1117,9 @@ class Writer:
         options += [
             "helper0.__defaults__ = (2.0,)",
             "helper0.__code__ = other.__code__",
-            "helper0, helper1 = helper1, helper0",
         ]
+        if not self.effects:
+            options.append("helper0, helper1 = helper1, helper0")
         options += [
             "P0.__call__ = lambda self, v: v * self.w",
             "P0.scale = 0.25",
@@ -1131,7 +1133,9 @@ class Writer:
         ]
         options += ["model = copy.copy(model)", "model = copy.deepcopy(model)", "jax.clear_caches()"]
         if self.methods:
-            options += ["Model.m0 = lambda self, v: v * 0.75", "Model.m0 = lambda self, v: helper1(v)"]
+            options.append("Model.m0 = lambda self, v: v * 0.75")
+            if self.effects <= self.methods[0].tags:
+                options.append("Model.m0 = lambda self, v: helper1(v)")
         text = self.pick(options)
         return text.split("\n")
 
