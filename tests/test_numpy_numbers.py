@@ -158,6 +158,27 @@ def observed(call, *args):
         return type(error), str(error).splitlines()[:1]
 
 
+def assert_served_by_two_programs(function, values, *args):
+    """A number in state has these values in turn: all is as in plain code, for two programs."""
+    values = list(values)
+
+    def program(wrap):
+        state = State()
+
+        def whole(*args):
+            return function(state.v, *args)
+
+        whole.__code__ = whole.__code__.replace()  # a store of its own, as in ``run``
+        call, found = wrap(whole), []
+        for state.v in values:
+            found.append(observed(call, *args))
+        return found, call
+
+    found, call = program(jit)
+    assert found == program(lambda f: f)[0]
+    assert call._cache_size() <= 2
+
+
 def run(function, kind, wrap, n_args):
     """What comes of it for each value, in turn and back at the first, and what it leaves in state."""
     state = State()
@@ -349,23 +370,8 @@ HANDED_TO_TRANSFORMS = {
 @pytest.mark.parametrize("kind", [int, np.int64, np.float32], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("name", HANDED_TO_TRANSFORMS)
 def test_numbers_that_functions_get_from_transforms_or_return_to_them_cost_two_programs(name, kind):
-    def program(wrap):
-        state = State()
-
-        def whole(x):
-            return HANDED_TO_TRANSFORMS[name](state.v, x)
-
-        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
-        call = wrap(whole)
-        found = []
-        for value in range(2, 8):
-            state.v = kind(value)
-            found.append(observed(call, jnp.array([1.0, -2.0, 3.0])))
-        return found, call
-
-    found, call = program(jit)
-    assert found == program(lambda f: f)[0]
-    assert call._cache_size() <= 2
+    x = jnp.array([1.0, -2.0, 3.0])
+    assert_served_by_two_programs(HANDED_TO_TRANSFORMS[name], map(kind, range(2, 8)), x)
 
 
 COMPARED_WITH_A_SCALAR = {
@@ -380,23 +386,8 @@ COMPARED_WITH_A_SCALAR = {
 @pytest.mark.parametrize("other", [np.int32(30), np.float32(30), np.float64(-3)], ids=repr)
 @pytest.mark.parametrize("name", COMPARED_WITH_A_SCALAR)
 def test_a_comparison_with_a_scalar_of_numpys_costs_a_program_for_each_answer(name, other, kind):
-    def program(wrap):
-        state = State()
-
-        def whole():
-            return COMPARED_WITH_A_SCALAR[name](state.v, other)
-
-        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
-        call = wrap(whole)
-        found = []
-        for value in range(1, 8):
-            state.v = kind(value)
-            found.append(observed(call))
-        return found, call
-
-    found, call = program(jit)
-    assert found == program(lambda f: f)[0]
-    assert call._cache_size() <= 2
+    compare = COMPARED_WITH_A_SCALAR[name]
+    assert_served_by_two_programs(lambda v: compare(v, other), map(kind, range(1, 8)))
 
 
 PYTREES = {
@@ -413,20 +404,4 @@ PYTREES = {
 @pytest.mark.parametrize("kind", [int, np.float32], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("name", PYTREES)
 def test_a_number_that_goes_through_a_pytree_stays_a_number(name, kind):
-    def program(wrap):
-        state = State()
-
-        def whole(x):
-            return PYTREES[name](state.v, x)
-
-        whole.__code__ = whole.__code__.replace()  # a store of its own, as above
-        call = wrap(whole)
-        found = []
-        for value in range(1, 5):
-            state.v = kind(value)
-            found.append(observed(call, jnp.array([1.0, -2.0])))
-        return found, call
-
-    found, call = program(jit)
-    assert found == program(lambda f: f)[0]
-    assert call._cache_size() <= 2
+    assert_served_by_two_programs(PYTREES[name], map(kind, range(1, 5)), jnp.array([1.0, -2.0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -13,16 +12,10 @@ from freshjit.programs.probe import Miss, generate
 from freshjit.programs.program import Program
 from freshjit.state.arguments import arranged
 from freshjit.state.guards import at
+from freshjit.state.recipes import Output
 from freshjit.tracebacks import boundary
 
-__all__ = ["Compiled", "Lowered", "Output", "Traced"]
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """Stands for one output of a program."""
-
-    index: int
+__all__ = ["Compiled", "Lowered", "Traced"]
 
 
 class _Stage:

@@ -12,7 +12,7 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast, overload
 
 import jax
 
-from freshjit.aot import Lowered, Output, Traced
+from freshjit.aot import Lowered, Traced
 from freshjit.compile import Compiler
 from freshjit.errors import UnsupportedStateError
 from freshjit.options import UNSPECIFIED, Options
@@ -23,6 +23,7 @@ from freshjit.programs.store import Store, store_for
 from freshjit.state.active import present, thread
 from freshjit.state.capture import Capture
 from freshjit.state.path import Path
+from freshjit.state.recipes import Output
 from freshjit.state.views import kinds
 from freshjit.tracebacks import boundary, hide_own_frames
 from freshjit.wrapper import Wrapper
