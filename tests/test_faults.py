@@ -433,7 +433,7 @@ def test_a_fault_while_xla_compiles(monkeypatch):
         raise Fault("no compiler today")
 
     with monkeypatch.context() as patch:
-        patch.setattr(freshjit.programs.program, "_jit", lambda function, **options: refuse)
+        patch.setattr(freshjit.programs.program._compat, "jax_jit", lambda function, **options: refuse)
         with pytest.raises(Fault):
             step(jnp.float32(2.0))
     assert as_it_was(m) == before

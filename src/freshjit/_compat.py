@@ -56,6 +56,7 @@ __all__ = [
     "is_jaxpr",
     "is_literal",
     "is_mapped",
+    "jax_jit",
     "jit_is_disabled",
     "only_checks_overflow",
     "open_jaxpr",
@@ -81,6 +82,9 @@ OpaqueTraceState: type = _core.OpaqueTraceState
 # What JAX's transforms put in the place of numbers and NumPy arrays that they hand on: subclasses of Python's
 # and NumPy's own, with a dtype that stays.
 NUMBERS_OF_JAX: tuple[type, ...] = (*_literals.typed_scalar_types, _literals.TypedNdArray)
+
+jax_jit: Any = jax.jit
+"""JAX's own, whatever somebody puts in its place later."""
 
 # jax.jit's result is a C++ object; its class is only reachable through an instance.
 JitFunction: type = type(jax.jit(lambda x: x))  # pyright: ignore[reportUnknownLambdaType]

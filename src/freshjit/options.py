@@ -9,14 +9,13 @@ from typing import Any, cast
 
 import jax
 
+from freshjit import _compat
 from freshjit.state.arguments import POSITIONAL, Argument, parameters_of
 from freshjit.state.guards import user_line
 from freshjit.state.overrides import Overrides
 from freshjit.state.record import Record
 
 __all__ = ["UNSPECIFIED", "Options"]
-
-_jit = jax.jit  # JAX's own, whatever somebody puts in its place later
 
 UNSPECIFIED: Any = inspect.signature(jax.jit).parameters["in_shardings"].default
 """What JAX takes for a sharding of which nothing was said."""
@@ -155,7 +154,7 @@ def _let_jax_check(function: Callable[..., Any], parameters: dict[str, Any]) -> 
     """Raise JAX's own errors about the parameters, and give its warnings at the user's line."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        _jit(function, **parameters)
+        _compat.jax_jit(function, **parameters)
     where = user_line()
     for warning in told:
         if where is not None:

@@ -149,15 +149,12 @@ class Program:
         return result.guard if type(result) is Miss else None
 
 
-_jit = jax.jit  # JAX's own, whatever somebody puts in its place later
-
-
 def _jax_jit(pure: Any, options: dict[str, Any]) -> Any:
     if options.keys().isdisjoint(("backend", "device")):
-        return _jit(pure, **options)
+        return _compat.jax_jit(pure, **options)
     with warnings.catch_warnings():  # JAX has told the user, when these options were given
         warnings.simplefilter("ignore", DeprecationWarning)
-        return _jit(pure, **options)
+        return _compat.jax_jit(pure, **options)
 
 
 def _steps(path: Path) -> Iterator[tuple[str, Any]]:

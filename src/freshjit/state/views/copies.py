@@ -61,7 +61,7 @@ class SequenceCopy:
 
     def changes(self, snapshot: Any) -> dict[Any, Any]:
         now = items_of(self.view)
-        if len(now) == len(snapshot) and all(a is b for a, b in zip(now, snapshot, strict=True)):
+        if same_things(now, snapshot):
             return {}
         if len(now) == len(snapshot):
             pairs = enumerate(zip(now, snapshot, strict=True))
